@@ -1,0 +1,215 @@
+package event
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/lm"
+)
+
+// Cache keeps readings between runs. A cache must return for a key what was put
+// under it or nothing; it may forget. Neither method's failure stops a reading:
+// what cannot be found is read again.
+type Cache interface {
+	GetMany(ctx context.Context, keys []string) (map[string][]byte, error)
+	PutMany(ctx context.Context, values map[string][]byte) error
+}
+
+// encoding is part of each key: it changes whenever the same bytes would be
+// decoded to something else, or the same question answered differently.
+const encoding = "1"
+
+// shelf is the part of the cache that belongs to one model and one set of
+// nucleus thresholds. A prefix has one row for its summary and one for each
+// target that was ever asked.
+type shelf struct {
+	cache      Cache
+	model      string
+	thresholds []float64
+	summaryKey string
+	pending    map[string][]byte
+	flushed    time.Time
+}
+
+func newShelf(r *Reader, thresholds []float64) *shelf {
+	info := r.Model.Info()
+	s := &shelf{cache: r.Cache, thresholds: thresholds, pending: make(map[string][]byte), flushed: time.Now()}
+	if info.Digest == "" {
+		s.cache = nil // nothing tells this model's readings from another's
+	}
+	s.model = strings.Join([]string{encoding, info.Backend, info.Digest, info.Precision}, "/")
+	var b strings.Builder
+	b.WriteString("summary")
+	for _, p := range thresholds {
+		b.WriteByte(' ')
+		b.WriteString(strconv.FormatFloat(p, 'g', -1, 64))
+	}
+	s.summaryKey = b.String()
+	return s
+}
+
+func (s *shelf) key(prompt []lm.Token, question string) string {
+	b := make([]byte, 0, len(s.model)+8*len(prompt)+len(question))
+	b = append(b, s.model...)
+	for _, t := range prompt {
+		b = append(b, ' ')
+		b = strconv.AppendInt(b, int64(t), 10)
+	}
+	b = append(b, '/')
+	return string(append(b, question...))
+}
+
+func targetQuestion(t lm.Token) string { return "target " + strconv.Itoa(int(t)) }
+
+// fetch returns what is known of each prefix: nil where a part is missing.
+func (s *shelf) fetch(ctx context.Context, prefixes []*prefix) ([]*answers, error) {
+	out := make([]*answers, len(prefixes))
+	if s.cache == nil {
+		return out, ctx.Err()
+	}
+	var keys []string
+	for _, p := range prefixes {
+		keys = append(keys, s.key(p.tokens, s.summaryKey))
+		for _, t := range p.targets {
+			keys = append(keys, s.key(p.tokens, targetQuestion(t)))
+		}
+	}
+	rows, err := s.cache.GetMany(ctx, keys)
+	if err != nil {
+		return out, ctx.Err() // the cache's own trouble only costs a second reading
+	}
+	for i, p := range prefixes {
+		a := &answers{logP: make(map[lm.Token]calibrate.Interval)}
+		var whole bool
+		a.summary, whole = decodeSummary(rows[s.key(p.tokens, s.summaryKey)], s.thresholds)
+		for _, t := range p.targets {
+			f := decode(rows[s.key(p.tokens, targetQuestion(t))])
+			if len(f) != 2 {
+				whole = false
+				break
+			}
+			a.logP[t] = calibrate.Interval{Lo: f[0], Hi: f[1]}
+		}
+		if whole {
+			out[i] = a
+		}
+	}
+	return out, nil
+}
+
+func (s *shelf) add(ctx context.Context, p *prefix, a *answers) {
+	if s.cache == nil {
+		return
+	}
+	s.pending[s.key(p.tokens, s.summaryKey)] = encodeSummary(a.summary)
+	for t, logP := range a.logP {
+		s.pending[s.key(p.tokens, targetQuestion(t))] = encode(logP.Lo, logP.Hi)
+	}
+	if time.Since(s.flushed) > flushEvery {
+		s.flush(ctx)
+	}
+}
+
+func (s *shelf) flush(ctx context.Context) {
+	if s.cache != nil && len(s.pending) > 0 {
+		// A cache that cannot keep a reading says so itself; the reading is good.
+		_ = s.cache.PutMany(ctx, s.pending)
+	}
+	s.pending = make(map[string][]byte)
+	s.flushed = time.Now()
+}
+
+func topQuestion(k int) string { return "top " + strconv.Itoa(k) }
+
+func (s *shelf) fetchTop(ctx context.Context, prompt []lm.Token, k int) ([]TopToken, bool) {
+	if s.cache == nil {
+		return nil, false
+	}
+	key := s.key(prompt, topQuestion(k))
+	rows, err := s.cache.GetMany(ctx, []string{key})
+	if err != nil {
+		return nil, false
+	}
+	f := decode(rows[key])
+	if len(f) == 0 || len(f)%3 != 0 {
+		return nil, false
+	}
+	var top []TopToken
+	for ; len(f) > 0; f = f[3:] {
+		top = append(top, TopToken{Token: lm.Token(f[0]), LogP: calibrate.Interval{Lo: f[1], Hi: f[2]}})
+	}
+	return top, true
+}
+
+func (s *shelf) addTop(prompt []lm.Token, k int, top []TopToken) {
+	var f []float64
+	for _, t := range top {
+		f = append(f, float64(t.Token), t.LogP.Lo, t.LogP.Hi)
+	}
+	s.pending[s.key(prompt, topQuestion(k))] = encode(f...)
+}
+
+// encode writes numbers as their bits, so that infinities and every last digit
+// come back.
+func encode(f ...float64) []byte {
+	b := make([]byte, 0, 8*len(f))
+	for _, x := range f {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	return b
+}
+
+// decode returns nil for what encode did not write.
+func decode(b []byte) []float64 {
+	if len(b) == 0 || len(b)%8 != 0 {
+		return nil
+	}
+	f := make([]float64, len(b)/8)
+	for i := range f {
+		f[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+		if math.IsNaN(f[i]) {
+			return nil
+		}
+	}
+	return f
+}
+
+func encodeSummary(s calibrate.Summary) []byte {
+	f := []float64{float64(s.Vocabulary), float64(s.Seen), s.LogZ.Lo, s.LogZ.Hi, s.Entropy.Lo, s.Entropy.Hi, s.Unseen.Lo, s.Unseen.Hi}
+	for _, n := range s.Nuclei {
+		f = append(f, n.P, n.Size.Lo, n.Size.Hi, n.Entropy.Lo, n.Entropy.Hi, n.Mass.Lo, n.Mass.Hi)
+	}
+	return encode(f...)
+}
+
+func decodeSummary(b []byte, thresholds []float64) (calibrate.Summary, bool) {
+	f := decode(b)
+	if len(f) != 8+7*len(thresholds) {
+		return calibrate.Summary{}, false
+	}
+	s := calibrate.Summary{
+		Vocabulary: int(f[0]),
+		Seen:       int(f[1]),
+		LogZ:       calibrate.Interval{Lo: f[2], Hi: f[3]},
+		Entropy:    calibrate.Interval{Lo: f[4], Hi: f[5]},
+		Unseen:     calibrate.Interval{Lo: f[6], Hi: f[7]},
+	}
+	for i, p := range thresholds {
+		n := f[8+7*i:]
+		if n[0] != p {
+			return calibrate.Summary{}, false
+		}
+		s.Nuclei = append(s.Nuclei, calibrate.Nucleus{
+			P:       p,
+			Size:    calibrate.Interval{Lo: n[1], Hi: n[2]},
+			Entropy: calibrate.Interval{Lo: n[3], Hi: n[4]},
+			Mass:    calibrate.Interval{Lo: n[5], Hi: n[6]},
+		})
+	}
+	return s, true
+}

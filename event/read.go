@@ -1,0 +1,274 @@
+package event
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/lm"
+)
+
+// Reading is what a model says of one token event. Where the backend gives whole
+// distributions every interval is exact.
+type Reading struct {
+	LogP    calibrate.Interval // natural logarithm of the token's raw probability
+	Summary calibrate.Summary  // of the distribution it was read from
+	C       calibrate.Interval // the calibration's offset, Eq. 4
+	Size    calibrate.Interval // number of tokens in the live region; 0 under raw probabilities, which have none
+	Logit   calibrate.Interval // log odds of the event, logit(P) + C
+	EventP  calibrate.Interval // probability of the event, σ(logit(P) + C)
+}
+
+// Nuclei are the nucleus thresholds that every distribution is summarised at, so
+// that a change among them needs no second reading: those the paper's tables
+// average over.
+var nuclei = []float64{0.80, 0.85, 0.90, 0.95}
+
+// Read reads each step under a calibration. What the cache has is taken from
+// there; the model runs once for each distinct prefix that is left, and what it
+// says is put into the cache even when the context ends the reading half-way.
+func (r *Reader) Read(ctx context.Context, steps []Step, cal calibrate.Calibration) ([]Reading, error) {
+	if err := cal.Validate(); err != nil {
+		return nil, err
+	}
+	thresholds := nuclei
+	for _, p := range cal.Thresholds() {
+		if !slices.Contains(nuclei, p) {
+			thresholds = []float64{p} // a row of its own: the usual ones may be in the cache already
+		}
+	}
+	raw, err := r.observe(ctx, steps, thresholds)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Reading, len(steps))
+	for i, o := range raw {
+		if out[i], err = o.calibrated(cal); err != nil {
+			return nil, fmt.Errorf("calibrating %q after %q: %w", steps[i].Piece, brief(steps[i].PrefixText), err)
+		}
+	}
+	return out, nil
+}
+
+// observation is a reading before calibration.
+type observation struct {
+	logP    calibrate.Interval
+	summary calibrate.Summary
+}
+
+func (o observation) calibrated(cal calibrate.Calibration) (Reading, error) {
+	c, err := cal.Offset(o.summary)
+	if err != nil {
+		return Reading{}, err
+	}
+	r := Reading{LogP: o.logP, Summary: o.summary, C: c}
+	switch {
+	case cal.Method.UsesNucleus():
+		for _, n := range o.summary.Nuclei {
+			if n.P == cal.P {
+				r.Size = n.Size
+			}
+		}
+	case cal.Method != calibrate.Raw:
+		r.Size = calibrate.Interval{Lo: math.Exp(c.Lo), Hi: math.Exp(c.Hi)}
+	}
+	r.Logit = calibrate.EventLogit(o.logP, c)
+	r.EventP = calibrate.EventProbability(o.logP, c)
+	return r, nil
+}
+
+// prefix gathers what is asked about one distinct prefix.
+type prefix struct {
+	tokens  []lm.Token
+	targets []lm.Token // distinct
+	steps   []int      // indices of the steps that ask
+}
+
+// observe answers each step from the cache or from the model.
+func (r *Reader) observe(ctx context.Context, steps []Step, thresholds []float64) ([]observation, error) {
+	var prefixes []*prefix
+	byTokens := make(map[string]*prefix)
+	for i, s := range steps {
+		key := string(prefixKey(s.Prefix))
+		p := byTokens[key]
+		if p == nil {
+			p = &prefix{tokens: s.Prefix}
+			byTokens[key] = p
+			prefixes = append(prefixes, p)
+		}
+		if !slices.Contains(p.targets, s.Target) {
+			p.targets = append(p.targets, s.Target)
+		}
+		p.steps = append(p.steps, i)
+	}
+
+	out := make([]observation, len(steps))
+	store := newShelf(r, thresholds)
+	known, err := store.fetch(ctx, prefixes)
+	if err != nil {
+		return nil, err
+	}
+	var missing []*prefix
+	for i, p := range prefixes {
+		if known[i] == nil {
+			missing = append(missing, p)
+			continue
+		}
+		p.give(known[i], steps, out)
+	}
+	if len(missing) == 0 {
+		return out, nil
+	}
+
+	// What has been read is worth keeping even if the reading is cut off.
+	defer store.flush(context.WithoutCancel(ctx))
+	tokens := make([][]lm.Token, len(missing))
+	for i, p := range missing {
+		tokens[i] = p.tokens
+	}
+	summarizer := new(calibrate.Summarizer)
+	done := 0
+	err = r.Model.Read(ctx, tokens, func(i int, d lm.Distribution) error {
+		p := missing[i]
+		answer, err := p.answer(d, summarizer, thresholds)
+		if err != nil {
+			return fmt.Errorf("reading after %q: %w", brief(steps[p.steps[0]].PrefixText), err)
+		}
+		p.give(answer, steps, out)
+		store.add(ctx, p, answer)
+		if done++; r.Progress != nil {
+			r.Progress(done, len(missing))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// answers is what is known about one prefix: the distribution's summary, and the
+// log-probability of each target.
+type answers struct {
+	summary calibrate.Summary
+	logP    map[lm.Token]calibrate.Interval
+}
+
+func (p *prefix) give(a *answers, steps []Step, out []observation) {
+	for _, i := range p.steps {
+		out[i] = observation{logP: a.logP[steps[i].Target], summary: a.summary}
+	}
+}
+
+func (p *prefix) answer(d lm.Distribution, s *calibrate.Summarizer, thresholds []float64) (*answers, error) {
+	a := &answers{logP: make(map[lm.Token]calibrate.Interval, len(p.targets))}
+	var err error
+	if d.Logits != nil {
+		if a.summary, err = s.Summarize(d.Logits, thresholds); err != nil {
+			return nil, err
+		}
+		for _, t := range p.targets {
+			if int(t) >= len(d.Logits) {
+				return nil, fmt.Errorf("token %d is outside the %d that the model predicts", t, len(d.Logits))
+			}
+			a.logP[t] = a.summary.LogP(float64(d.Logits[t]))
+		}
+		return a, nil
+	}
+	listed := make([]float64, len(d.Top))
+	for i, t := range d.Top {
+		listed[i] = t.LogProb
+	}
+	if a.summary, err = calibrate.SummarizeTop(listed, d.Vocabulary, thresholds); err != nil {
+		return nil, err
+	}
+	for _, t := range p.targets {
+		a.logP[t] = a.summary.Unseen
+		for _, listed := range d.Top {
+			if listed.Token == t {
+				a.logP[t] = a.summary.LogP(listed.LogProb)
+			}
+		}
+	}
+	return a, nil
+}
+
+// top reads the k most probable tokens after a prefix.
+func (r *Reader) top(ctx context.Context, prompt []lm.Token, k int) ([]TopToken, error) {
+	store := newShelf(r, nil)
+	if top, ok := store.fetchTop(ctx, prompt, k); ok {
+		return top, nil
+	}
+	var top []TopToken
+	err := r.Model.Read(ctx, [][]lm.Token{prompt}, func(_ int, d lm.Distribution) error {
+		if d.Logits == nil {
+			for _, t := range d.Top[:min(k, len(d.Top))] {
+				top = append(top, TopToken{Token: t.Token, LogP: calibrate.Exact(t.LogProb)})
+			}
+			return nil
+		}
+		summary, err := calibrate.Summarize(d.Logits, nil)
+		if err != nil {
+			return err
+		}
+		for _, t := range largest(d.Logits, k) {
+			top = append(top, TopToken{Token: t, LogP: summary.LogP(float64(d.Logits[t]))})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	store.addTop(prompt, k, top)
+	store.flush(context.WithoutCancel(ctx))
+	return top, nil
+}
+
+// largest returns the k tokens with the largest logits, the largest first and
+// ties by id.
+func largest(logits []float32, k int) []lm.Token {
+	h := &smallestFirst{logits: logits}
+	for t := range logits {
+		if h.Len() < k {
+			heap.Push(h, lm.Token(t))
+		} else if logits[t] > logits[h.tokens[0]] {
+			h.tokens[0] = lm.Token(t)
+			heap.Fix(h, 0)
+		}
+	}
+	out := make([]lm.Token, h.Len())
+	for i := len(out) - 1; i >= 0; i-- {
+		out[i] = heap.Pop(h).(lm.Token)
+	}
+	return out
+}
+
+// smallestFirst is a heap of tokens whose root has the smallest logit, and among
+// equals the largest id.
+type smallestFirst struct {
+	logits []float32
+	tokens []lm.Token
+}
+
+func (h *smallestFirst) Len() int { return len(h.tokens) }
+func (h *smallestFirst) Less(i, j int) bool {
+	a, b := h.tokens[i], h.tokens[j]
+	if h.logits[a] != h.logits[b] {
+		return h.logits[a] < h.logits[b]
+	}
+	return a > b
+}
+func (h *smallestFirst) Swap(i, j int) { h.tokens[i], h.tokens[j] = h.tokens[j], h.tokens[i] }
+func (h *smallestFirst) Push(x any)    { h.tokens = append(h.tokens, x.(lm.Token)) }
+func (h *smallestFirst) Pop() any {
+	last := h.tokens[len(h.tokens)-1]
+	h.tokens = h.tokens[:len(h.tokens)-1]
+	return last
+}
+
+// flushEvery is how long a reading may wait before it is put into the cache.
+const flushEvery = time.Second
