@@ -1,6 +1,7 @@
 package tokens
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -28,7 +29,7 @@ func newBytePair(m Metadata, values []string, types []int32) (*bytePair, error) 
 	}
 	list := m.Strings("tokenizer.ggml.merges")
 	if len(list) == 0 {
-		return nil, fmt.Errorf("the metadata have no merges (tokenizer.ggml.merges), which a vocabulary of kind \"gpt2\" needs")
+		return nil, errors.New("the metadata has no merges (tokenizer.ggml.merges), which a vocabulary of kind \"gpt2\" needs")
 	}
 	b := &bytePair{rule: rule, ids: make(map[string]int32, len(values)), merges: make(map[[2]int32]merged, len(list))}
 	// The merges are written over tokens' values, in which a byte is a
@@ -52,11 +53,11 @@ func newBytePair(m Metadata, values []string, types []int32) (*bytePair, error) 
 		// vocabularies that do not encode bytes, so the separator is
 		// looked for from the second byte on.
 		if len(pair) < 3 {
-			return nil, fmt.Errorf("the metadata have a merge that is no pair: number %d of tokenizer.ggml.merges is %q", rank, pair)
+			return nil, fmt.Errorf("the metadata has a merge that is no pair: number %d of tokenizer.ggml.merges is %q", rank, pair)
 		}
 		at := strings.IndexByte(pair[1:], ' ')
 		if at < 0 {
-			return nil, fmt.Errorf("the metadata have a merge that is no pair: number %d of tokenizer.ggml.merges is %q", rank, pair)
+			return nil, fmt.Errorf("the metadata has a merge that is no pair: number %d of tokenizer.ggml.merges is %q", rank, pair)
 		}
 		left, right := pair[:at+1], pair[at+2:]
 		l, okL := byValue[left]
@@ -108,12 +109,14 @@ func (b *bytePair) encode(dst []lm.Token, text string, _ bool) ([]lm.Token, erro
 // plain text.
 func (b *bytePair) decode(value string) []byte {
 	dst := make([]byte, 0, len(value))
-	for _, r := range value {
+	for i := 0; i < len(value); {
+		r, n := utf8.DecodeRuneInString(value[i:])
 		if c, ok := runeByte[r]; ok {
 			dst = append(dst, c)
 		} else {
-			dst = utf8.AppendRune(dst, r)
+			dst = append(dst, value[i:i+n]...)
 		}
+		i += n
 	}
 	return dst
 }

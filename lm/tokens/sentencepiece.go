@@ -25,7 +25,7 @@ func newSentencePiece(m Metadata, values []string, types []int32) (*sentencePiec
 		addSpacePrefix: m.Bool("tokenizer.ggml.add_space_prefix", true),
 	}
 	if len(s.scores) != len(values) {
-		return nil, fmt.Errorf("the metadata contradict themselves: %d tokens (tokenizer.ggml.tokens) but %d scores (tokenizer.ggml.scores)", len(values), len(s.scores))
+		return nil, fmt.Errorf("the metadata contradicts itself: %d tokens (tokenizer.ggml.tokens) but %d scores (tokenizer.ggml.scores)", len(values), len(s.scores))
 	}
 	for i := range s.bytes {
 		s.bytes[i] = -1
@@ -35,7 +35,7 @@ func newSentencePiece(m Metadata, values []string, types []int32) (*sentencePiec
 		case typeByte:
 			b, ok := byteValue(v)
 			if !ok {
-				return nil, fmt.Errorf("the metadata contradict themselves: token %d is a byte token (tokenizer.ggml.token_type) and is called %q, not <0x00> to <0xFF>", i, v)
+				return nil, fmt.Errorf("the metadata contradicts itself: token %d is a byte token (tokenizer.ggml.token_type) and is called %q, not <0x00> to <0xFF>", i, v)
 			}
 			s.bytes[b] = int32(i)
 		case typeControl, typeUnknown:

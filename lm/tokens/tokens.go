@@ -22,8 +22,9 @@
 // The metadata key tokenizer.ggml.model says which algorithm applies:
 //
 //   - "llama": SentencePiece's byte-pair merging, by the tokens' scores. A
-//     space is written ▁, and bytes without a token of their own become byte
-//     tokens such as <0x0A>.
+//     space is written ▁ (so the character ▁ in a text is taken as a space,
+//     the one thing that does not come back as it went in), and bytes without
+//     a token of their own become byte tokens such as <0x0A>.
 //   - "gpt2": byte-pair encoding by a list of merges, over the bytes of words.
 //     What a word is depends on the model; the key tokenizer.ggml.pre names
 //     the rule. A rule that is not known here is an error, because a guess
@@ -125,7 +126,7 @@ type algorithm interface {
 
 // New builds the tokenizer that the metadata describes. A vocabulary of an
 // unknown kind gives an error that wraps [ErrUnsupported] and names the
-// metadata key; metadata that contradict themselves give an error too.
+// metadata key; metadata that contradicts itself give an error too.
 func New(m Metadata) (*Tokenizer, error) {
 	t := &Tokenizer{values: m.Strings("tokenizer.ggml.tokens"), types: m.Ints("tokenizer.ggml.token_type")}
 	n := len(t.values)
@@ -140,7 +141,7 @@ func New(m Metadata) (*Tokenizer, error) {
 			t.types[i] = typeNormal
 		}
 	case len(t.types) != n:
-		return nil, fmt.Errorf("the metadata contradict themselves: %d tokens (tokenizer.ggml.tokens) but %d types (tokenizer.ggml.token_type)", n, len(t.types))
+		return nil, fmt.Errorf("the metadata contradicts itself: %d tokens (tokenizer.ggml.tokens) but %d types (tokenizer.ggml.token_type)", n, len(t.types))
 	}
 	if err := t.readSpecial(m); err != nil {
 		return nil, err
@@ -152,7 +153,7 @@ func New(m Metadata) (*Tokenizer, error) {
 	case "gpt2":
 		t.algorithm, err = newBytePair(m, t.values, t.types)
 	case "":
-		err = errors.New("the metadata do not say what kind of tokenizer the vocabulary is for (tokenizer.ggml.model is missing)")
+		err = errors.New("the metadata does not say what kind of tokenizer the vocabulary is for (tokenizer.ggml.model is missing)")
 	case "bert":
 		err = fmt.Errorf("%w: tokenizer.ggml.model is \"bert\", the kind of an encoder, which does not predict a next token; use a causal language model", ErrUnsupported)
 	default:
@@ -187,13 +188,14 @@ func (t *Tokenizer) readSpecial(m Metadata) error {
 		if m.Value(key) == nil {
 			return 0, false, nil
 		}
-		v := m.Uint(key)
+		// Some converters write -1 for "none".
+		const none = 1<<32 - 1
+		v := m.Uint(key, none)
+		if v == none {
+			return 0, false, nil
+		}
 		if uint64(v) >= uint64(len(t.values)) {
-			// Some converters write -1 for "none".
-			if v == 1<<32-1 {
-				return 0, false, nil
-			}
-			return 0, false, fmt.Errorf("the metadata contradict themselves: %s is %d, and there are %d tokens", key, v, len(t.values))
+			return 0, false, fmt.Errorf("the metadata contradicts itself: %s is %d, and there are %d tokens", key, v, len(t.values))
 		}
 		return lm.Token(v), true, nil
 	}
@@ -206,7 +208,7 @@ func (t *Tokenizer) readSpecial(m Metadata) error {
 		// SentencePiece's own convention is 1.
 		if m.String("tokenizer.ggml.model") != "llama" || len(t.values) < 2 {
 			if m.Value("tokenizer.ggml.add_bos_token") != nil {
-				return errors.New("the metadata contradict themselves: a beginning-of-sequence token is asked for (tokenizer.ggml.add_bos_token) but not named (tokenizer.ggml.bos_token_id)")
+				return errors.New("the metadata contradicts itself: a beginning-of-sequence token is asked for (tokenizer.ggml.add_bos_token) but not named (tokenizer.ggml.bos_token_id)")
 			}
 			t.addBOS = false
 		} else {
@@ -227,7 +229,7 @@ func (t *Tokenizer) readSpecial(m Metadata) error {
 	}
 	for _, eos := range m.Ints("tokenizer.ggml.eos_token_ids") {
 		if eos < 0 || int(eos) >= len(t.values) {
-			return fmt.Errorf("the metadata contradict themselves: tokenizer.ggml.eos_token_ids has %d, and there are %d tokens", eos, len(t.values))
+			return fmt.Errorf("the metadata contradicts itself: tokenizer.ggml.eos_token_ids has %d, and there are %d tokens", eos, len(t.values))
 		}
 		if !slices.Contains(t.eos, eos) {
 			t.eos = append(t.eos, eos)
@@ -251,7 +253,7 @@ func addsBOS(m Metadata) bool {
 // Size returns the number of tokens in the vocabulary.
 func (t *Tokenizer) Size() int { return len(t.values) }
 
-// AddBOS says whether the metadata ask for a beginning-of-sequence token in
+// AddBOS says whether the metadata asks for a beginning-of-sequence token in
 // front of a text.
 func (t *Tokenizer) AddBOS() bool { return t.addBOS }
 
@@ -259,7 +261,7 @@ func (t *Tokenizer) AddBOS() bool { return t.addBOS }
 // AddBOS is true.
 func (t *Tokenizer) BOS() lm.Token { return t.bos }
 
-// EOS returns the tokens that end a text or a turn, as the metadata list them.
+// EOS returns the tokens that end a text or a turn, as the metadata lists them.
 func (t *Tokenizer) EOS() []lm.Token { return slices.Clone(t.eos) }
 
 // Encode returns the tokens of a text, and nothing but the text: no
