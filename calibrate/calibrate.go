@@ -38,6 +38,7 @@
 // reached it: the nucleus of 100 equally likely tokens at p = 0.95 has 95
 // tokens, whatever order the sum was taken in. Tokens of equal probability enter
 // a nucleus by increasing id; since they are equally probable this has no
-// influence on its size, mass or entropy. A probability of e⁻⁷⁰⁰ or less counts
-// as zero: it belongs to no nucleus, not even that of p = 1.
+// influence on its size, mass or entropy. A token that is e⁷⁰⁰ times less
+// probable than the most probable one counts as masked: it belongs to no nucleus,
+// not even that of p = 1.
 package calibrate

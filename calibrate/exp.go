@@ -3,7 +3,7 @@ package calibrate
 import "math"
 
 const (
-	expBits = 7
+	expBits = 8
 	expN    = 1 << expBits // steps of the table to an octave
 )
 
@@ -14,7 +14,7 @@ const (
 //	exp(x) = 2^(i/expN) · exp(r),
 //
 // where the first factor is an entry of the table with its exponent shifted and
-// the second a polynomial of degree 4, whose error |r|⁵/120 is below 2e−16·eᶠ.
+// the second a polynomial of degree 4, whose error |r|⁵/120 is below 4e−17.
 type expTable [expN]uint64
 
 func (t *expTable) init() {
@@ -27,9 +27,9 @@ func (t *expTable) init() {
 
 const (
 	expScale = expN / math.Ln2
-	expRound = 0x1.8p52                    // adding this rounds to the nearest integer
-	expStepH = 0x1.62e42fefa0000p-1 / expN // ln 2/expN, low bits zero: times i exact
-	expStepL = 0x1.cf79abc9e3b39p-40 / expN
+	expRound = 0x1.8p52              // adding this rounds to the nearest integer
+	expStepH = 0x1.62e42fep-1 / expN // ln 2/expN with few bits: exact times any i
+	expStepL = math.Ln2/expN - expStepH
 )
 
 func (t *expTable) exp(x float64) float64 {

@@ -45,9 +45,9 @@ func (s Summary) LogP(value float64) Interval {
 	return Interval{math.Min(0, value-s.LogZ.Hi), math.Min(0, value-s.LogZ.Lo)}
 }
 
-// minLogP is the logarithm at and below which a probability counts as zero: the
-// edge of what float64 holds, and far below anything that the softmax of a model
-// yields for a token that has not been masked.
+// minLogP is the logarithm at and below which a probability (relative to that of the
+// most probable token) counts as zero: the edge of what float64 holds, and far below
+// anything that the softmax of a model yields for a token that has not been masked.
 const minLogP = -700
 
 // isFloor reports whether a listed log-probability is one of the stand-ins that

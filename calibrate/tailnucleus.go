@@ -48,7 +48,7 @@ func (t *top) nucleus(p float64, whole Interval) Nucleus {
 			})
 		}
 	}
-	if t.s.Lo < p && t.n > 0 {
+	if t.n > 0 && (t.s.Lo < p || len(all) == 0) {
 		all = append(all, t.extended(p, least))
 	}
 	n := all[0]
@@ -104,7 +104,7 @@ func loosen(h Interval) Interval {
 // the smallest of the three, and the largest m.
 func (t *top) extended(p, least float64) Nucleus {
 	k := float64(len(t.w))
-	r := Interval{math.Max(0, least-t.s.Hi), math.Min(p-t.s.Lo, t.m.Hi)}
+	r := Interval{math.Max(0, least-t.s.Hi), math.Max(0, math.Min(p-t.s.Lo, t.m.Hi))}
 	first := math.Max(1, math.Ceil(r.Lo/t.c))
 	last := math.Ceil(t.n * (p - t.s.Lo) / (1 - t.s.Lo))
 	last = math.Min(math.Max(last, 1), t.n)
@@ -129,8 +129,10 @@ func (t *top) extended(p, least float64) Nucleus {
 		if m > 1 {
 			mass = math.Min(mass, r.Hi*m/(m-1))
 		}
-		v := sum + mass
-		high = math.Max(high, math.Log(v)+(terms+mass*math.Log(m/mass))/v)
+		if mass > 0 {
+			v := sum + mass
+			high = math.Max(high, math.Log(v)+(terms+mass*math.Log(m/mass))/v)
+		}
 	}
 	return Nucleus{
 		Size:    Interval{k + first, k + last},

@@ -6,21 +6,23 @@ import (
 	"slices"
 )
 
-// take returns the smallest number of largest members whose mass reaches need > 0,
-// with their mass and their Σ −x·exp(x); all of them if they fall short. It is a
-// quickselect by mass: linear on average, whatever the number of ties. It reorders g.
-func take(g []member, need float64) (n int, e, xe float64) {
+// take returns the sums over the smallest number of largest members whose mass
+// reaches need > 0, or over all of them if they fall short. It is a quickselect by
+// mass: linear on average, whatever the number of ties. It reorders g.
+func take(g []member, need float64) bin {
 	const few = 24
+	var got bin
 	for len(g) > few {
 		pivot := median(g[0].x, g[len(g)/2].x, g[len(g)-1].x)
 		// Afterwards g[:above] > pivot, g[above:below] == pivot, g[below:] < pivot.
 		above, below := 0, len(g)
-		var ae, axe float64
+		var higher bin
 		for i := 0; i < below; {
-			switch m := g[i]; {
+			switch m := &g[i]; {
 			case m.x > pivot:
-				ae += m.e
-				axe -= m.x * m.e
+				higher.e += m.e
+				higher.xe -= m.x * m.e
+				higher.n++
 				g[i], g[above] = g[above], g[i]
 				above++
 				i++
@@ -31,28 +33,32 @@ func take(g []member, need float64) (n int, e, xe float64) {
 				i++
 			}
 		}
-		if e+ae >= need {
+		if got.e+higher.e >= need {
 			g = g[:above]
 			continue
 		}
-		n, e, xe = n+above, e+ae, xe+axe
-		one := g[above] // the tied members are alike
-		ties := float64(below - above)
-		if e+ties*one.e >= need {
-			t := math.Min(math.Max(1, math.Ceil((need-e)/one.e)), ties)
-			return n + int(t), e + t*one.e, xe - t*one.x*one.e
+		got.add(&higher)
+		m := g[above] // the tied members are alike
+		ties := below - above
+		enough := got.e+float64(ties)*m.e >= need
+		if enough {
+			ties = min(max(1, int(math.Ceil((need-got.e)/m.e))), ties)
 		}
-		n, e, xe = n+below-above, e+ties*one.e, xe-ties*one.x*one.e
+		mass := float64(ties) * m.e
+		got.add(&bin{mass, -m.x * mass, ties})
+		if enough {
+			return got
+		}
 		g = g[below:]
 	}
 	slices.SortFunc(g, func(a, b member) int { return cmp.Compare(b.x, a.x) })
 	for _, m := range g {
-		if e >= need {
+		if got.e >= need {
 			break
 		}
-		n, e, xe = n+1, e+m.e, xe-m.x*m.e
+		got.add(&bin{m.e, -m.x * m.e, 1})
 	}
-	return n, e, xe
+	return got
 }
 
 func median(a, b, c float64) float64 {

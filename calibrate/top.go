@@ -51,12 +51,11 @@ func SummarizeTop(logprobs []float64, vocabulary int, ps []float64) (Summary, er
 // (δ = printSlack), and N unseen tokens q₁ ≥ … ≥ q_N with q₁ ≤ p_k and
 // Σp + Σq = 1. Write S = Σp, M = Σq = 1 − S, c = an upper bound of q₁.
 type top struct {
-	w      []float64 // upper bounds of the p: the listed probability times e^δ
-	n      float64   // N, the number of unseen tokens
-	s      Interval  // S
-	m      Interval  // M
-	c      float64   // c, the upper bound of p_k
-	lowest float64   // lower bound of p_k
+	w []float64 // upper bounds of the p: the listed probability times e^δ
+	n float64   // N, the number of unseen tokens
+	s Interval  // S
+	m Interval  // M
+	c float64   // c, the upper bound of p_k
 }
 
 func readTop(logprobs []float64, vocabulary int) (*top, error) {
@@ -88,7 +87,6 @@ func readTop(logprobs []float64, vocabulary int) (*top, error) {
 	}
 	t.n = float64(vocabulary - k)
 	t.c = math.Min(1, t.w[k-1])
-	t.lowest = t.w[k-1] * math.Exp(-2*printSlack)
 	t.s = Interval{sum * math.Exp(-printSlack), sum * math.Exp(printSlack)}
 	if t.s.Lo > 1 {
 		return nil, fmt.Errorf("the listed probabilities sum to %.6g", sum)

@@ -1,0 +1,62 @@
+package calibrate
+
+import "math"
+
+// binCount is the number of bins of a distribution's histogram, such that it stays
+// in the processor's first cache together with the table of exponentials.
+const binCount = 1024
+
+// A binning divides the distances x ≤ 0 from the largest logit into bins of equal
+// width, the first at 0 and the last without end.
+type binning struct{ perNat float64 }
+
+// newBinning spreads the bins over the distances down to least, but no further than
+// e⁻⁶⁴, below which there is nothing to tell apart.
+func newBinning(least float64) binning {
+	span := math.Min(64, -least)
+	if span == 0 {
+		return binning{0}
+	}
+	return binning{math.Min(binCount/span, math.MaxFloat32)}
+}
+
+// of returns the bin of a token. It is monotone in x.
+func (b binning) of(x float64) int { return int(min(x*-b.perNat, binCount-1)) }
+
+// from returns a logit below all those of the bins up to i.
+func (b binning) from(i int, max float64) float32 {
+	if i == binCount-1 || b.perNat == 0 {
+		return float32(math.Inf(-1))
+	}
+	// Half a bin more than needed, and the neighbour in float32, absorb rounding.
+	x := (float64(i) + 1.5) / b.perNat
+	return math.Nextafter32(float32(max-x), float32(math.Inf(-1)))
+}
+
+// A bin holds sums over tokens. Bins are also the blocks of a blocked sum: within
+// one, all terms are of like size.
+type bin struct {
+	e  float64 // Σ exp(x)
+	xe float64 // Σ −x·exp(x)
+	n  int     // number of tokens
+}
+
+func (b *bin) add(c *bin) { b.e, b.xe, b.n = b.e+c.e, b.xe+c.xe, b.n+c.n }
+
+// entropy of the tokens of b and the most probable one, which has x = 0.
+func (b *bin) entropy() float64 { return math.Log1p(b.e) + b.xe/(1+b.e) }
+
+// fill adds the tokens that have a probability to the histogram.
+func (s *Summarizer) fill(logits []float32, max float64, b binning) {
+	for _, v := range logits {
+		x := float64(v) - max
+		if x <= minLogP {
+			continue
+		}
+		e := s.exp.exp(x)
+		c := &s.bins[b.of(x)]
+		c.e += e
+		c.xe -= x * e
+		c.n++
+	}
+}
