@@ -22,6 +22,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Token is a token's id: its row in the model's vocabulary, from 0.
@@ -52,10 +53,34 @@ type Info struct {
 // Top instead: the log-probabilities (natural, normalised over the whole
 // vocabulary) of the most probable tokens in descending order; each token that
 // is not listed is at most as probable as the last one that is.
+//
+// A server may name a token by a text that several tokens share, as a line
+// break and the byte 0x0A do. Among then has the index of the entry in Top and
+// all tokens that it may be, of which the entry's own is the likeliest guess.
+// [Distribution.Listed] takes this into account.
 type Distribution struct {
 	Logits     []float32
 	Top        []TokenLogProb
+	Among      map[int][]Token
 	Vocabulary int
+}
+
+// Listed returns the log-probabilities in Top that may be token t's. If sure,
+// one of them is; otherwise t may also be a token that is not listed.
+func (d Distribution) Listed(t Token) (logprobs []float64, sure bool) {
+	for i, e := range d.Top {
+		among, unsure := d.Among[i]
+		if !unsure && e.Token == t {
+			return []float64{e.LogProb}, true
+		}
+		if unsure && slices.Contains(among, t) {
+			logprobs = append(logprobs, e.LogProb)
+			// As many entries as tokens that share the text: all of
+			// them are listed.
+			sure = len(logprobs) == len(among)
+		}
+	}
+	return logprobs, sure
 }
 
 // TokenLogProb is a token with its natural-log probability.

@@ -111,7 +111,8 @@ type Tokenizer struct {
 	eos    []lm.Token
 
 	userDefined byFirstByte // matched before anything else
-	control     byFirstByte // never matched by Encode
+	control     byFirstByte // matched by EncodeMarked only
+	marked      byFirstByte // both
 	algorithm   algorithm
 }
 
@@ -173,12 +174,15 @@ func New(m Metadata) (*Tokenizer, error) {
 				v = strings.ReplaceAll(v, spaceMark, " ")
 			}
 			t.userDefined.add(v, lm.Token(i))
+			t.marked.add(v, lm.Token(i))
 		case typeControl:
 			t.control.add(v, lm.Token(i))
+			t.marked.add(v, lm.Token(i))
 		}
 	}
 	t.userDefined.sort()
 	t.control.sort()
+	t.marked.sort()
 	return t, nil
 }
 
@@ -267,7 +271,14 @@ func (t *Tokenizer) EOS() []lm.Token { return slices.Clone(t.eos) }
 // Encode returns the tokens of a text, and nothing but the text: no
 // beginning-of-sequence token, no control token. The errors are
 // [*UnknownBytesError] and [*TooLongError].
-func (t *Tokenizer) Encode(text string) ([]lm.Token, error) {
+func (t *Tokenizer) Encode(text string) ([]lm.Token, error) { return t.encode(text, &t.userDefined) }
+
+// EncodeMarked is like Encode, but a control token's spelling becomes the
+// control token: what a program makes of a prompt that it is handed as text.
+func (t *Tokenizer) EncodeMarked(text string) ([]lm.Token, error) { return t.encode(text, &t.marked) }
+
+// encode tokenises text, taking the tokens of whole as they are spelt.
+func (t *Tokenizer) encode(text string, whole *byFirstByte) ([]lm.Token, error) {
 	if len(text) > MaxText {
 		return nil, &TooLongError{Bytes: len(text)}
 	}
@@ -286,7 +297,7 @@ func (t *Tokenizer) Encode(text string) ([]lm.Token, error) {
 		return err
 	}
 	for i := 0; i < len(text); {
-		id, length := t.userDefined.match(text[i:])
+		id, length := whole.match(text[i:])
 		if length == 0 {
 			i++
 			continue
