@@ -1,0 +1,256 @@
+package gguf
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unsafe"
+
+	"github.com/ollama/ollama/fs/ggml"
+	engineggml "github.com/ollama/ollama/ml/backend/ggml"
+	"github.com/shirou/gopsutil/v4/mem"
+
+	"github.com/modellog/modellog/lm/gguf/header"
+)
+
+// dequantised is part of the file name of dequantised weights; it changes when
+// what dequantise writes does.
+const dequantised = "f32-1"
+
+// exactFits returns nil where the weights fit into the machine's free memory
+// when they are dequantised, and else an error that says how much is missing.
+func exactFits(h *header.Header) error {
+	// The output head may be a second copy of the token embedding, and the
+	// batch takes some memory as well.
+	need := h.Parameters() * 4
+	tied := true
+	for _, t := range h.Tensors {
+		if t.Name == "output.weight" {
+			tied = false
+		}
+	}
+	for _, t := range h.Tensors {
+		if tied && t.Name == "token_embd.weight" {
+			need += t.Elements() * 4
+		}
+	}
+	need += 512 << 20
+	memory, err := mem.VirtualMemory()
+	if err != nil {
+		return fmt.Errorf("the free memory is not known (%v), so the weights are left as they are", err)
+	}
+	if need > memory.Available {
+		return fmt.Errorf("in float32 it needs %.1f GB of memory and %.1f GB are free", float64(need)/1e9, float64(memory.Available)/1e9)
+	}
+	return nil
+}
+
+// dequantise returns the path of a copy of the file whose weights are float32,
+// writing it into the cache folder where it is not there yet. A copy whose
+// checksum is not right is written anew.
+func dequantise(ctx context.Context, path, digest string, h *header.Header, o Options) (string, error) {
+	if o.CacheDir == "" {
+		return "", errors.New("there is no cache folder to keep dequantised weights in")
+	}
+	if h.Version < 2 {
+		return "", fmt.Errorf("the file is GGUF version %d, which is not dequantised; convert it to version 3", h.Version)
+	}
+	dir := filepath.Join(o.CacheDir, "weights")
+	target := filepath.Join(dir, digest+"-"+dequantised+".gguf")
+	if err := checkSum(ctx, target, o.Progress); err == nil {
+		return target, nil
+	} else if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", fmt.Errorf("making the folder for dequantised weights: %w", err)
+	}
+	source, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer source.Close()
+	partial, err := os.CreateTemp(dir, digest+"-*.partial")
+	if err != nil {
+		return "", fmt.Errorf("writing dequantised weights: %w", err)
+	}
+	defer func() {
+		partial.Close()
+		os.Remove(partial.Name()) // fails once it has been renamed
+	}()
+	sum, err := writeFloat32(ctx, partial, source, h, o.Progress)
+	if err == nil {
+		err = partial.Sync()
+	}
+	if err == nil {
+		err = partial.Close()
+	}
+	if err == nil {
+		err = os.WriteFile(sumFile(target), fmt.Appendf(nil, "%08x\n", sum), 0o666)
+	}
+	if err == nil {
+		err = os.Rename(partial.Name(), target)
+	}
+	if err != nil {
+		return "", fmt.Errorf("writing dequantised weights to %s: %w", dir, err)
+	}
+	return target, nil
+}
+
+func sumFile(path string) string { return strings.TrimSuffix(path, ".gguf") + ".crc32c" }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checkSum returns nil where the file at path is there and as it was written.
+func checkSum(ctx context.Context, path string, progress func(string, int64, int64)) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	want, err := os.ReadFile(sumFile(path))
+	if err != nil {
+		return err
+	}
+	sum := crc32.New(castagnoli)
+	buf := make([]byte, 1<<20)
+	for done := int64(0); ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := f.Read(buf)
+		sum.Write(buf[:n])
+		if done += int64(n); progress != nil {
+			progress("checking the dequantised weights", done, info.Size())
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if got := fmt.Sprintf("%08x\n", sum.Sum32()); got != string(want) {
+		return errors.New("the dequantised weights have been damaged")
+	}
+	return nil
+}
+
+// writeFloat32 writes a copy of a GGUF file in which every quantised tensor is
+// float32 and everything else is as it was. It returns the copy's checksum.
+func writeFloat32(ctx context.Context, w io.Writer, source io.ReaderAt, h *header.Header, progress func(string, int64, int64)) (uint32, error) {
+	sum := crc32.New(castagnoli)
+	out := &counter{w: bufio.NewWriterSize(w, 1<<20), sum: sum}
+	count, begin, end := h.MetadataSection()
+
+	out.Write([]byte("GGUF"))
+	out.number(uint32(3))
+	out.number(uint64(len(h.Tensors)))
+	out.number(count)
+	if _, err := io.Copy(out, io.NewSectionReader(source, begin, end-begin)); err != nil {
+		return 0, err
+	}
+	var offset, total uint64
+	for _, t := range h.Tensors {
+		out.number(uint64(len(t.Name)))
+		out.Write([]byte(t.Name))
+		out.number(uint32(len(t.Shape)))
+		for _, n := range t.Shape {
+			out.number(n)
+		}
+		kind, size := t.Type, t.Bytes()
+		if dequantises(t) {
+			kind, size = ggml.TensorTypeF32, 4*t.Elements()
+		}
+		out.number(uint32(kind))
+		out.number(offset)
+		offset += (size + uint64(h.Alignment) - 1) / uint64(h.Alignment) * uint64(h.Alignment)
+		total += t.Elements()
+	}
+	var done uint64
+	for _, t := range h.Tensors {
+		out.align(h.Alignment)
+		data := io.NewSectionReader(source, h.Data+int64(t.Offset), int64(t.Bytes()))
+		if !dequantises(t) {
+			if _, err := io.Copy(out, data); err != nil {
+				return 0, err
+			}
+			done += t.Elements()
+			continue
+		}
+		block, bytes := t.Type.BlockSize(), t.Type.TypeSize()
+		buf := make([]byte, min(t.Bytes(), 8192*bytes))
+		for left := t.Bytes(); left > 0; {
+			if err := ctx.Err(); err != nil {
+				return 0, err
+			}
+			part := buf[:min(left, uint64(len(buf)))]
+			if _, err := io.ReadFull(data, part); err != nil {
+				return 0, err
+			}
+			n := uint64(len(part)) / bytes * block
+			floats := engineggml.ConvertToF32(part, uint32(t.Type), n)
+			out.Write(unsafe.Slice((*byte)(unsafe.Pointer(&floats[0])), 4*n))
+			if out.err != nil {
+				return 0, out.err
+			}
+			left -= uint64(len(part))
+			if done += n; progress != nil {
+				progress("dequantising the weights to float32", int64(done), int64(total))
+			}
+		}
+	}
+	if out.err == nil {
+		out.err = out.w.Flush()
+	}
+	return sum.Sum32(), out.err
+}
+
+// dequantises reports whether a tensor is written as float32. Types that hold no
+// weights (integers) stay.
+func dequantises(t header.Tensor) bool {
+	switch t.Type {
+	case ggml.TensorTypeF32, ggml.TensorTypeF64, ggml.TensorTypeI8, ggml.TensorTypeI16, ggml.TensorTypeI32, ggml.TensorTypeI64:
+		return false
+	}
+	return true
+}
+
+// counter counts and sums what is written, and keeps the first error.
+type counter struct {
+	w   *bufio.Writer
+	sum hash.Hash32
+	n   int64
+	err error
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	if c.err != nil {
+		return 0, c.err
+	}
+	n, err := c.w.Write(p)
+	c.sum.Write(p[:n])
+	c.n += int64(n)
+	c.err = err
+	return n, err
+}
+
+func (c *counter) number(v any) { c.err = errors.Join(c.err, binary.Write(c, binary.LittleEndian, v)) }
+
+func (c *counter) align(alignment int64) {
+	if over := c.n % alignment; over != 0 {
+		c.Write(make([]byte, alignment-over))
+	}
+}

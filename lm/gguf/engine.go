@@ -1,0 +1,167 @@
+package gguf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/ollama/ollama/kvcache"
+	"github.com/ollama/ollama/ml"
+	"github.com/ollama/ollama/model"
+	"github.com/ollama/ollama/model/input"
+	_ "github.com/ollama/ollama/model/models" // the architectures
+
+	"github.com/modellog/modellog/lm"
+)
+
+const (
+	// defaultBatch is how many prefixes are read together.
+	defaultBatch = 64
+
+	// maxChunk is how many tokens go through the engine at once: the scores
+	// of attention take memory that grows with its square.
+	maxChunk = 512
+
+	// defaultCapacity is how many tokens the engine keeps keys and values of
+	// at first. The model is loaded anew with more room when a longer prefix
+	// comes.
+	defaultCapacity = 2048
+)
+
+// engine is a loaded model with its cache of keys and values.
+type engine struct {
+	model    model.Model
+	capacity int  // tokens that the cache holds
+	many     bool // whether sequences can share a batch
+}
+
+// load loads the weights at path. The engine reports running out of memory, and
+// metadata it cannot make sense of, by panicking.
+func load(ctx context.Context, path string, threads int, precision string, capacity int, progress func(string, int64, int64)) (e *engine, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			e, err = nil, enginePanic(r)
+		}
+	}()
+	m, err := model.New(path, ml.BackendParams{AllocMemory: true, NumThreads: threads})
+	if errors.Is(err, model.ErrUnsupportedModel) {
+		return nil, errors.New("the engine does not have this model's architecture; give the model to a running Ollama server and use it by the name ollama:NAME")
+	}
+	if err != nil {
+		return nil, err
+	}
+	e = &engine{model: m, capacity: capacity}
+	cache := m.Config().Cache
+	if cache == nil {
+		m.Backend().Close()
+		return nil, errors.New("this architecture makes embeddings and predicts no next token")
+	}
+	report := func(f float32) {
+		if progress != nil {
+			progress("loading the weights", int64(math.Round(float64(f)*1000)), 1000)
+		}
+	}
+	if err := m.Backend().Load(ctx, report); err != nil {
+		m.Backend().Close()
+		return nil, err
+	}
+	dtype := ml.DTypeF32
+	if precision == string(Native) {
+		dtype = ml.DTypeF16 // as Ollama's server keeps them
+	}
+	switch cache.(type) {
+	case *kvcache.Causal, *kvcache.WrapperCache:
+		e.many = true
+	}
+	// One sequence's worth of room is a pool that many short ones share.
+	cache.Init(m.Backend(), dtype, 1, capacity, capacity)
+	return e, nil
+}
+
+func enginePanic(r any) error {
+	var noMemory ml.ErrNoMem
+	if err, ok := r.(error); ok && errors.As(err, &noMemory) {
+		return errors.New("there is not enough memory for the model; close other programs or take a smaller model")
+	}
+	return fmt.Errorf("the engine cannot use this model; its metadata or its tensors are not what its architecture needs (%v)", r)
+}
+
+func (e *engine) close() {
+	e.model.Config().Cache.Close()
+	e.model.Backend().Close()
+}
+
+// forward runs the prefixes, which fit the cache together, and returns the
+// logits after each: as many rows, one after the other, each of the size of the
+// vocabulary. What the cache held is forgotten before and after.
+func (e *engine) forward(prefixes [][]lm.Token) (logits []float32, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			logits, err = nil, enginePanic(r)
+		}
+	}()
+	cache := e.model.Config().Cache
+	forget := func() error {
+		for s := range prefixes {
+			if err := cache.Remove(s, 0, math.MaxInt32); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	defer func() {
+		if forgetErr := forget(); err == nil {
+			err = forgetErr
+		}
+	}()
+	if len(prefixes) == 1 {
+		return e.long(prefixes[0])
+	}
+	var tokens, outputs []int32
+	var batch input.Batch
+	for s, prefix := range prefixes {
+		for i, t := range prefix {
+			tokens = append(tokens, t)
+			batch.Positions = append(batch.Positions, int32(i))
+			batch.Sequences = append(batch.Sequences, s)
+		}
+		outputs = append(outputs, int32(len(tokens)-1))
+	}
+	return e.run(batch, tokens, outputs)
+}
+
+// long runs one prefix, in chunks where it is long.
+func (e *engine) long(prefix []lm.Token) (logits []float32, err error) {
+	for begin := 0; begin < len(prefix); begin += maxChunk {
+		chunk := prefix[begin:min(begin+maxChunk, len(prefix))]
+		var batch input.Batch
+		for i := range chunk {
+			batch.Positions = append(batch.Positions, int32(begin+i))
+			batch.Sequences = append(batch.Sequences, 0)
+		}
+		if logits, err = e.run(batch, chunk, []int32{int32(len(chunk) - 1)}); err != nil {
+			return nil, err
+		}
+	}
+	return logits, nil
+}
+
+// run gives a batch to the engine and returns the logits at the outputs.
+func (e *engine) run(batch input.Batch, tokens, outputs []int32) ([]float32, error) {
+	ctx := e.model.Backend().NewContext()
+	defer ctx.Close()
+	batch.Inputs = ctx.Input().FromInts(tokens, len(tokens))
+	batch.Outputs = ctx.Input().FromInts(outputs, len(outputs))
+	ctx.SetBatchSize(len(tokens))
+	t, err := model.Forward(ctx, e.model, batch)
+	if err != nil {
+		return nil, fmt.Errorf("running the model: %w", err)
+	}
+	ctx.Compute(t)
+	logits := t.Floats()
+	if rows := t.Dim(1); rows != len(outputs) || len(logits) != t.Dim(0)*rows {
+		return nil, fmt.Errorf("the engine returned %d rows of logits for %d prefixes", rows, len(outputs))
+	}
+	return logits, nil
+}

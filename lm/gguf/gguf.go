@@ -1,0 +1,266 @@
+// Package gguf runs models from GGUF files inside the program: Ollama's own
+// engine packages, with the whole vocabulary and many prefixes in a batch.
+//
+// # Precision
+//
+// Opened [Exact], a model's weights are dequantised to float32 once, into a file
+// in the cache folder, and everything is computed in float32: readings agree
+// with another float32 implementation over the same weights to three or four
+// digits. Opened [Native], the weights are used as the file has them; the
+// engine's kernels for quantised weights round the activations to 8 bits, which
+// moves single probabilities by up to 15 %. [Auto] is Exact where that fits into
+// the machine's free memory, else Native. [lm.Info] says which it was.
+//
+// # Trust
+//
+// The engine trusts the files it is given and ends the program on what it does
+// not expect, so a file's description of itself is checked first (package
+// header), and so is that the processor has the features that the engine was
+// compiled for ([CheckCPU]).
+//
+// # Building
+//
+// The engine is C and C++ compiled by cgo. Without optimisation it is 16 times
+// slower; set CGO_CFLAGS and CGO_CXXFLAGS to "-O3 -march=native" as the Makefile
+// does. [BuiltFor] tells what it was compiled for.
+package gguf
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/ollama/ollama/fs/ggml"
+
+	"github.com/modellog/modellog/lm"
+	"github.com/modellog/modellog/lm/gguf/header"
+	"github.com/modellog/modellog/lm/tokens"
+)
+
+// Precision says in what numbers a model is computed.
+type Precision string
+
+const (
+	Auto   Precision = ""       // Exact where it fits, else Native
+	Exact  Precision = "exact"  // weights dequantised to float32
+	Native Precision = "native" // weights as the file has them
+)
+
+// Options say how a model is opened. The zero value opens it with Auto
+// precision and a thread for each processor.
+type Options struct {
+	Name      string    // how the model is called in lm.Info; the path where it is empty
+	Digest    string    // the file's SHA-256 in hexadecimal where it is known; else it is computed
+	Precision Precision // in what numbers to compute
+	CacheDir  string    // where dequantised weights are kept; needed for Exact
+	Threads   int       // threads of the engine; all processors where it is 0
+	Batch     int       // prefixes in a batch at most; 64 where it is 0
+
+	// Progress, where it is not nil, is told of steps that take long.
+	Progress func(what string, done, total int64)
+
+	// Warn, where it is not nil, is told when Auto chose Native, and why.
+	Warn func(message string)
+}
+
+// Model is a model in this program's memory. Its methods may be called from
+// several goroutines; readings are made one batch at a time.
+type Model struct {
+	info      lm.Info
+	tokenizer *tokens.Tokenizer
+	weights   string // the file the engine reads
+	threads   int
+	batch     int
+
+	mu     sync.Mutex // held while the engine works
+	engine *engine    // nil after Close
+	closed bool
+}
+
+var _ lm.Model = (*Model)(nil)
+
+// Open opens the model in the GGUF file at path. The errors of a bad file say
+// what is wrong with it: [header.ErrNotGGUF], [header.ErrTruncated], an
+// architecture or a tokenizer that the engine lacks.
+func Open(ctx context.Context, path string, o Options) (*Model, error) {
+	if err := CheckCPU(); err != nil {
+		return nil, err
+	}
+	switch o.Precision {
+	case Auto, Exact, Native:
+	default:
+		return nil, fmt.Errorf("precision %q is not known; %q and %q are", o.Precision, Exact, Native)
+	}
+	h, err := header.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening the model: %w", err)
+	}
+	tokenizer, err := tokens.New(h.KV)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	digest := strings.TrimPrefix(o.Digest, "sha256:")
+	if digest == "" {
+		if digest, err = fileDigest(ctx, path, o.Progress); err != nil {
+			return nil, fmt.Errorf("computing the digest of %s: %w", path, err)
+		}
+	}
+	m := &Model{
+		tokenizer: tokenizer,
+		threads:   o.Threads,
+		batch:     o.Batch,
+		info: lm.Info{
+			Name:         o.Name,
+			Backend:      "gguf",
+			Digest:       digest,
+			Architecture: h.KV.Architecture(),
+			Quantization: quantization(h),
+			Path:         path,
+			Parameters:   h.Parameters(),
+			Vocabulary:   tokenizer.Size(),
+			Context:      int(h.KV.Uint("context_length", 2048)),
+			AddBOS:       tokenizer.AddBOS(),
+			BOS:          tokenizer.BOS(),
+			EOS:          tokenizer.EOS(),
+			Whole:        true,
+		},
+	}
+	if m.info.Name == "" {
+		m.info.Name = path
+	}
+	if m.threads <= 0 {
+		m.threads = runtime.NumCPU()
+	}
+	if m.batch <= 0 {
+		m.batch = defaultBatch
+	}
+	if err := m.choosePrecision(ctx, h, o); err != nil {
+		return nil, err
+	}
+	if m.engine, err = load(ctx, m.weights, m.threads, m.info.Precision, defaultCapacity, o.Progress); err != nil {
+		return nil, fmt.Errorf("loading %s: %w", path, err)
+	}
+	return m, nil
+}
+
+// choosePrecision sets the file that the engine reads and the precision.
+func (m *Model) choosePrecision(ctx context.Context, h *header.Header, o Options) error {
+	m.weights, m.info.Precision = m.info.Path, string(Native)
+	if o.Precision == Native {
+		return nil
+	}
+	if allFloat32(h) {
+		m.info.Precision = string(Exact) // nothing to dequantise
+		return nil
+	}
+	reason := exactFits(h)
+	if reason == nil || o.Precision == Exact {
+		var dequantised string
+		dequantised, reason = dequantise(ctx, m.info.Path, m.info.Digest, h, o)
+		if reason == nil {
+			m.weights, m.info.Precision = dequantised, string(Exact)
+			return nil
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if o.Precision == Exact {
+		return fmt.Errorf("%s cannot be opened in exact precision: %w", m.info.Path, reason)
+	}
+	if o.Warn != nil {
+		o.Warn(fmt.Sprintf("%s is computed in native precision, where single probabilities may be off by up to 15 %%: %v", m.info.Name, reason))
+	}
+	return nil
+}
+
+func allFloat32(h *header.Header) bool {
+	for _, t := range h.Tensors {
+		if t.Type != ggml.TensorTypeF32 {
+			return false
+		}
+	}
+	return true
+}
+
+// quantization names the type of the file's weights: what the metadata say, or
+// else the type that most of the elements have.
+func quantization(h *header.Header) string {
+	if v := h.KV.Value("general.file_type"); v != nil {
+		if name := ggml.FileType(h.KV.Uint("general.file_type")).String(); name != "unknown" && name != "" {
+			return name
+		}
+	}
+	elements := make(map[string]uint64)
+	var most string
+	for _, t := range h.Tensors {
+		name := t.Type.String()
+		if elements[name] += t.Elements(); elements[name] > elements[most] {
+			most = name
+		}
+	}
+	return most
+}
+
+func fileDigest(ctx context.Context, path string, progress func(string, int64, int64)) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	hash := sha256.New()
+	buf := make([]byte, 1<<20)
+	for done := int64(0); ; {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		n, err := f.Read(buf)
+		hash.Write(buf[:n])
+		if done += int64(n); progress != nil {
+			progress("checking the weights", done, info.Size())
+		}
+		if errors.Is(err, io.EOF) {
+			return hex.EncodeToString(hash.Sum(nil)), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+// Info says what the model is.
+func (m *Model) Info() lm.Info { return m.info }
+
+// Tokenize returns the text's own tokens.
+func (m *Model) Tokenize(ctx context.Context, text string) ([]lm.Token, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return m.tokenizer.Encode(text)
+}
+
+// Piece returns the bytes that a token stands for.
+func (m *Model) Piece(t lm.Token) []byte { return m.tokenizer.Piece(t) }
+
+// Close frees the weights, after the batch that is being read.
+func (m *Model) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	if m.engine != nil {
+		m.engine.close()
+		m.engine = nil
+	}
+	return nil
+}

@@ -1,0 +1,359 @@
+package gguf
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/lm"
+	"github.com/modellog/modellog/lm/gguf/header"
+	"github.com/modellog/modellog/lm/internal/modeltest"
+	"github.com/modellog/modellog/lm/store"
+)
+
+// open opens a reference model; dequantised weights go where the program keeps
+// them, so that they are made once for all tests.
+func open(t testing.TB, r modeltest.Reference, p Precision) *Model {
+	t.Helper()
+	path := r.Path(t)
+	dir, err := store.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Open(t.Context(), path, Options{Name: r.Name, Digest: r.SHA256, Precision: p, CacheDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	if got := m.Info().Precision; got != string(p) {
+		t.Fatalf("precision %q, want %q", got, p)
+	}
+	return m
+}
+
+// compare reads what the oracle read and returns the largest differences: of a
+// target's log-probability, of an entropy (whole and of each nucleus), and of a
+// nucleus's size as a share of it.
+func compare(t *testing.T, m *Model, readings []modeltest.Reading) (logP, entropy, size float64) {
+	ps := []float64{0.8, 0.85, 0.9, 0.95}
+	names := []string{"0.8", "0.85", "0.9", "0.95"}
+	var prefixes [][]lm.Token
+	for _, r := range readings {
+		prefixes = append(prefixes, r.PrefixIDs)
+	}
+	seen := make([]bool, len(readings))
+	err := m.Read(t.Context(), prefixes, func(i int, d lm.Distribution) error {
+		if seen[i] {
+			t.Errorf("prefix %d was read twice", i)
+		}
+		seen[i] = true
+		s, err := calibrate.Summarize(d.Logits, ps)
+		if err != nil {
+			return err
+		}
+		r := readings[i]
+		for _, target := range r.Targets {
+			logP = max(logP, math.Abs(s.LogP(float64(d.Logits[target.ID])).Lo-target.LogProb))
+		}
+		entropy = max(entropy, math.Abs(s.Entropy.Lo-r.Entropy))
+		for k, name := range names {
+			entropy = max(entropy, math.Abs(s.Nuclei[k].Entropy.Lo-r.Nucleus[name].Entropy))
+			// one token more or less is no difference at a size below 100
+			off := max(0, math.Abs(s.Nuclei[k].Size.Lo-r.Nucleus[name].Size)-1)
+			size = max(size, off/r.Nucleus[name].Size)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := slices.Index(seen, false); i >= 0 {
+		t.Fatalf("prefix %d was not read", i)
+	}
+	return logP, entropy, size
+}
+
+// The reference is PyTorch in float32 over the weights dequantised from the same
+// file.
+func TestOracle(t *testing.T) {
+	for _, r := range modeltest.All {
+		t.Run(r.Name, func(t *testing.T) {
+			readings := r.Readings(t)
+			t.Run("exact", func(t *testing.T) {
+				logP, entropy, size := compare(t, open(t, r, Exact), readings)
+				t.Logf("largest differences over %d prefixes: log-probability %.5f, entropy %.5f nats, nucleus size %.2f %%", len(readings), logP, entropy, 100*size)
+				if logP > 0.01 || entropy > 0.01 || size > 0.01 {
+					t.Errorf("more than 0.01 in a log-probability (%.4f) or an entropy (%.4f), or 1 %% in a nucleus size (%.4f)", logP, entropy, size)
+				}
+			})
+			t.Run("native", func(t *testing.T) {
+				logP, entropy, size := compare(t, open(t, r, Native), readings)
+				t.Logf("largest differences over %d prefixes: log-probability %.5f, entropy %.5f nats, nucleus size %.2f %%", len(readings), logP, entropy, 100*size)
+				// The kernels for quantised weights round the activations; more than this is another model.
+				if logP > 1 || entropy > 0.5 {
+					t.Errorf("native precision is off by %.3f in a log-probability and %.3f in an entropy", logP, entropy)
+				}
+			})
+		})
+	}
+}
+
+// A prefix's reading does not depend on what is read with it.
+func TestBatchesAgree(t *testing.T) {
+	r := modeltest.SmolLM
+	m := open(t, r, Exact)
+	var prefixes [][]lm.Token
+	for _, reading := range r.Readings(t) {
+		prefixes = append(prefixes, reading.PrefixIDs)
+	}
+	read := func(prefixes [][]lm.Token) [][]float32 {
+		out := make([][]float32, len(prefixes))
+		if err := m.Read(t.Context(), prefixes, func(i int, d lm.Distribution) error {
+			out[i] = slices.Clone(d.Logits)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	together := read(append(slices.Clone(prefixes), prefixes[3], prefixes[0]))
+	for i, prefix := range prefixes {
+		alone := read([][]lm.Token{prefix})[0]
+		for k := range alone {
+			if math.Abs(float64(alone[k]-together[i][k])) > 1e-3 {
+				t.Fatalf("prefix %d, token %d: %g alone and %g in a batch", i, k, alone[k], together[i][k])
+			}
+		}
+	}
+	if n := len(prefixes); !slices.Equal(together[n], together[3]) || !slices.Equal(together[n+1], together[0]) {
+		t.Error("identical prefixes in one call have different readings")
+	}
+}
+
+// `Yes No` and `No Yes` in one call: each second token is read after its own
+// first.
+func TestTwoOrdersInOneBatch(t *testing.T) {
+	m := open(t, modeltest.SmolLM, Exact)
+	tokens := func(s string) []lm.Token {
+		ids, err := m.Tokenize(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ids
+	}
+	a, b := tokens("Answer: Yes"), tokens("Answer: No")
+	got := make([][]float32, 2)
+	keep := func(into [][]float32) func(int, lm.Distribution) error {
+		return func(i int, d lm.Distribution) error { into[i] = slices.Clone(d.Logits); return nil }
+	}
+	if err := m.Read(t.Context(), [][]lm.Token{a, b}, keep(got)); err != nil {
+		t.Fatal(err)
+	}
+	swapped := make([][]float32, 2)
+	if err := m.Read(t.Context(), [][]lm.Token{b, a}, keep(swapped)); err != nil {
+		t.Fatal(err)
+	}
+	for k := range got[0] {
+		if math.Abs(float64(got[0][k]-swapped[1][k])) > 1e-3 || math.Abs(float64(got[1][k]-swapped[0][k])) > 1e-3 {
+			t.Fatalf("token %d: the reading of a prefix depends on its place in the batch", k)
+		}
+	}
+	if slices.Equal(got[0], got[1]) {
+		t.Error("two different prefixes have the same reading")
+	}
+}
+
+// Long prefixes are read in chunks and in a larger cache, to the same logits: a
+// text of more than a chunk and more than the first capacity predicts its last
+// token as the same text without chunks does.
+func TestLongPrefix(t *testing.T) {
+	m := open(t, modeltest.SmolLM, Exact)
+	sentence, err := m.Tokenize(t.Context(), " The quick brown fox jumps over the lazy dog.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var long []lm.Token
+	for len(long) < defaultCapacity+100 {
+		long = append(long, sentence...)
+	}
+	long = long[:len(long)-2] // ends in "… the lazy"
+	want := sentence[len(sentence)-2]
+	for _, n := range []int{maxChunk - 1, maxChunk, maxChunk + 1, len(long)} {
+		// a whole number of sentences back from the end
+		prefix := long[len(long)-n:]
+		var best int
+		if err := m.Read(t.Context(), [][]lm.Token{prefix}, func(_ int, d lm.Distribution) error {
+			for k := range d.Logits {
+				if d.Logits[k] > d.Logits[best] {
+					best = k
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatalf("%d tokens: %v", n, err)
+		}
+		if lm.Token(best) != want {
+			t.Errorf("after %d tokens the most probable is %q, want %q", n, m.Piece(lm.Token(best)), m.Piece(want))
+		}
+	}
+	tooLong := make([]lm.Token, m.Info().Context+1)
+	var contextError *lm.ContextError
+	if err := m.Read(t.Context(), [][]lm.Token{tooLong}, nil); !errors.As(err, &contextError) {
+		t.Errorf("a prefix longer than the context: %v", err)
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	m := open(t, modeltest.SmolLM, Exact)
+	none := func(int, lm.Distribution) error { t.Error("something was read"); return nil }
+	if err := m.Read(t.Context(), [][]lm.Token{{}}, none); !errors.Is(err, lm.ErrEmptyPrefix) {
+		t.Errorf("an empty prefix: %v", err)
+	}
+	for _, token := range []lm.Token{-1, lm.Token(m.Info().Vocabulary)} {
+		if err := m.Read(t.Context(), [][]lm.Token{{token}}, none); err == nil {
+			t.Errorf("token %d was read", token)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := m.Read(ctx, [][]lm.Token{{1}}, none); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled reading: %v", err)
+	}
+	wanted := errors.New("enough")
+	if err := m.Read(t.Context(), [][]lm.Token{{1}, {2}}, func(int, lm.Distribution) error { return wanted }); err != wanted {
+		t.Errorf("an error of yield: %v", err)
+	}
+	if _, err := lm.Prompt(m, nil); !errors.Is(err, lm.ErrEmptyPrefix) {
+		t.Errorf("an empty prompt on a model without BOS: %v", err)
+	}
+	m.Close()
+	if err := m.Read(t.Context(), [][]lm.Token{{1}}, none); err == nil {
+		t.Error("a closed model was read")
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	whole, err := os.ReadFile(modeltest.SmolLM.Path(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := write("cut.gguf", string(whole[:len(whole)/2]))
+	torn := write("torn.gguf", strings.Replace(string(whole), "llama.block_count", "llama.block_kount", 1))
+	unknown := write("unknown.gguf", strings.ReplaceAll(string(whole), "llama", "qalam"))
+	for _, test := range []struct {
+		name, path string
+		is         error
+		want       string
+	}{
+		{"missing", filepath.Join(dir, "missing.gguf"), os.ErrNotExist, "missing.gguf"},
+		{"a folder", dir, header.ErrNotGGUF, "not a regular file"},
+		{"text", write("readme.gguf", "This is not a model.\n"), header.ErrNotGGUF, "does not begin with the letters GGUF"},
+		{"empty", write("empty.gguf", ""), header.ErrNotGGUF, ""},
+		{"cut short", cut, header.ErrTruncated, "the file has"},
+		{"unknown architecture", unknown, nil, "does not have this model's architecture"},
+		{"metadata that lack what the architecture needs", torn, nil, "torn.gguf"},
+	} {
+		m, err := Open(t.Context(), test.path, Options{Digest: "x", Precision: Native})
+		if err == nil {
+			m.Close()
+			t.Errorf("%s: opened", test.name)
+			continue
+		}
+		if test.is != nil && !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+	if _, err := Open(t.Context(), cut, Options{Precision: "double"}); err == nil || !strings.Contains(err.Error(), "not known") {
+		t.Errorf("an unknown precision: %v", err)
+	}
+}
+
+// Damaged dequantised weights are noticed and written anew; where they cannot be
+// written, Auto falls back and says why, and Exact fails.
+func TestDequantisedWeights(t *testing.T) {
+	r := modeltest.SmolLM
+	path := r.Path(t)
+	dir := t.TempDir()
+	options := Options{Digest: r.SHA256, Precision: Exact, CacheDir: dir}
+	first, err := Open(t.Context(), path, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := first.weights
+	first.Close()
+	if left, _ := filepath.Glob(filepath.Join(dir, "weights", "*.partial")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	h, err := header.Open(weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !allFloat32(h) {
+		t.Error("the dequantised weights are not all float32")
+	}
+	good, err := os.ReadFile(weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := slices.Clone(good)
+	bad[len(bad)/2] ^= 0x40
+	for name, content := range map[string][]byte{"one bit": bad, "cut short": good[:len(good)/3]} {
+		if err := os.WriteFile(weights, content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Open(t.Context(), path, options)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		again.Close()
+		if now, _ := os.ReadFile(weights); !slices.Equal(now, good) {
+			t.Errorf("%s: the damaged weights were not written anew", name)
+		}
+	}
+
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	options.CacheDir = file // no folder can be made below a file
+	if m, err := Open(t.Context(), path, options); err == nil {
+		m.Close()
+		t.Error("exact precision without a place for the weights")
+	}
+	options.Precision = Auto
+	var warned string
+	options.Warn = func(message string) { warned = message }
+	m, err := Open(t.Context(), path, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if m.Info().Precision != string(Native) || !strings.Contains(warned, "native precision") {
+		t.Errorf("precision %q, warning %q", m.Info().Precision, warned)
+	}
+}
+
+func TestBuiltFor(t *testing.T) {
+	b := BuiltFor()
+	t.Logf("%+v", b)
+	if !b.Optimised {
+		t.Error(`the engine is compiled without optimisation; set CGO_CFLAGS and CGO_CXXFLAGS to "-O3 -march=native", as make does`)
+	}
+	if err := CheckCPU(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,163 @@
+package gguf
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/modellog/modellog/lm"
+)
+
+// Read reads the next-token distribution after each prefix, identical prefixes
+// once. It returns as soon as ctx ends; a batch that the engine is computing is
+// then finished in the background and dropped.
+func (m *Model) Read(ctx context.Context, prefixes [][]lm.Token, yield func(i int, d lm.Distribution) error) error {
+	distinct, asked, err := m.distinct(prefixes)
+	if err != nil {
+		return err
+	}
+	for len(distinct) > 0 {
+		n := m.nextBatch(distinct)
+		logits, err := m.compute(ctx, distinct[:n])
+		if err != nil {
+			return err
+		}
+		for row := range n {
+			d := lm.Distribution{
+				Logits:     logits[row*m.info.Vocabulary : (row+1)*m.info.Vocabulary],
+				Vocabulary: m.info.Vocabulary,
+			}
+			for _, i := range asked[row] {
+				if err := yield(i, d); err != nil {
+					return err
+				}
+			}
+		}
+		distinct, asked = distinct[n:], asked[n:]
+	}
+	return nil
+}
+
+// distinct returns the different prefixes in the order of their first
+// occurrence, and for each the indices at which it stands.
+func (m *Model) distinct(prefixes [][]lm.Token) (distinct [][]lm.Token, asked [][]int, err error) {
+	place := make(map[string]int)
+	var key []byte
+	for i, prefix := range prefixes {
+		if len(prefix) == 0 {
+			return nil, nil, lm.ErrEmptyPrefix
+		}
+		if len(prefix) > m.info.Context {
+			return nil, nil, &lm.ContextError{Tokens: len(prefix), Context: m.info.Context}
+		}
+		key = key[:0]
+		for _, t := range prefix {
+			if t < 0 || int(t) >= m.info.Vocabulary {
+				return nil, nil, fmt.Errorf("token %d is outside the model's vocabulary of %d", t, m.info.Vocabulary)
+			}
+			key = binary.LittleEndian.AppendUint32(key, uint32(t))
+		}
+		at, known := place[string(key)]
+		if !known {
+			at = len(distinct)
+			place[string(key)] = at
+			distinct = append(distinct, prefix)
+			asked = append(asked, nil)
+		}
+		asked[at] = append(asked[at], i)
+	}
+	return distinct, asked, nil
+}
+
+// nextBatch says how many of the first prefixes are read together.
+func (m *Model) nextBatch(prefixes [][]lm.Token) int {
+	tokens := 0
+	for n, prefix := range prefixes {
+		if tokens += len(prefix); n > 0 && tokens > maxChunk || n == m.batch {
+			return n
+		}
+	}
+	return len(prefixes)
+}
+
+// compute runs one batch.
+func (m *Model) compute(ctx context.Context, batch [][]lm.Token) ([]float32, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	type result struct {
+		logits []float32
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if ctx.Err() != nil {
+			done <- result{err: ctx.Err()}
+			return
+		}
+		logits, err := m.forward(ctx, batch)
+		done <- result{logits, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case r := <-done:
+		return r.logits, r.err
+	}
+}
+
+// forward runs one batch with the engine locked.
+func (m *Model) forward(ctx context.Context, batch [][]lm.Token) ([]float32, error) {
+	if m.closed {
+		return nil, errors.New("the model has been closed")
+	}
+	if err := m.makeRoom(ctx, len(batch[0])); err != nil {
+		return nil, err
+	}
+	want := len(batch) * m.info.Vocabulary
+	var logits []float32
+	var err error
+	if m.engine.many {
+		logits, err = m.engine.forward(batch)
+	} else {
+		for _, prefix := range batch {
+			row, rowErr := m.engine.forward([][]lm.Token{prefix})
+			if err = rowErr; err != nil {
+				break
+			}
+			logits = append(logits, row...)
+		}
+	}
+	if err == nil && len(logits) != want {
+		err = fmt.Errorf("the engine predicts %d tokens and the tokenizer has %d", len(logits)/len(batch), m.info.Vocabulary)
+	}
+	return logits, err
+}
+
+// makeRoom loads the model anew where a prefix of so many tokens does not fit
+// the room there is for keys and values.
+func (m *Model) makeRoom(ctx context.Context, tokens int) error {
+	capacity := defaultCapacity
+	if m.engine != nil {
+		capacity = m.engine.capacity
+	}
+	for capacity < tokens {
+		capacity *= 2
+	}
+	if m.engine != nil {
+		if capacity == m.engine.capacity {
+			return nil
+		}
+		m.engine.close()
+		m.engine = nil
+	}
+	var err error
+	if m.engine, err = load(ctx, m.weights, m.threads, m.info.Precision, capacity, nil); err != nil {
+		m.engine = nil
+		return fmt.Errorf("making room for a prefix of %d tokens: %w", tokens, err)
+	}
+	return nil
+}
