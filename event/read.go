@@ -187,14 +187,27 @@ func (p *prefix) answer(d lm.Distribution, s *calibrate.Summarizer, thresholds [
 		return nil, err
 	}
 	for _, t := range p.targets {
-		a.logP[t] = a.summary.Unseen
-		for _, listed := range d.Top {
-			if listed.Token == t {
-				a.logP[t] = a.summary.LogP(listed.LogProb)
-			}
-		}
+		a.logP[t] = listedLogP(d, a.summary, t)
 	}
 	return a, nil
+}
+
+// listedLogP is what a truncated distribution says of a token's log-probability:
+// all that the entries which may be the token's own leave open, and where it may
+// be that none is, what is known of tokens that are not listed.
+func listedLogP(d lm.Distribution, s calibrate.Summary, t lm.Token) calibrate.Interval {
+	logprobs, sure := d.Listed(t)
+	hull := calibrate.Interval{Lo: math.Inf(1), Hi: math.Inf(-1)}
+	add := func(i calibrate.Interval) {
+		hull.Lo, hull.Hi = min(hull.Lo, i.Lo), max(hull.Hi, i.Hi)
+	}
+	for _, l := range logprobs {
+		add(s.LogP(l))
+	}
+	if !sure {
+		add(s.Unseen)
+	}
+	return hull
 }
 
 // top reads the k most probable tokens after a prefix.
