@@ -73,10 +73,10 @@ func readTop(logprobs []float64, vocabulary int) (*top, error) {
 			return nil, fmt.Errorf("log-probability %d is NaN", i+1)
 		case l > printSlack:
 			return nil, fmt.Errorf("log-probability %d is %g; a probability cannot exceed 1", i+1, l)
+		case isFloor(l):
+			continue
 		case i > 0 && l > logprobs[i-1]+2*printSlack:
 			return nil, fmt.Errorf("log-probability %d (%g) is greater than the one before it (%g); list them in descending order", i+1, l, logprobs[i-1])
-		case isFloor(l):
-			continue // descending order: only floors follow
 		}
 		t.w = append(t.w, math.Exp(l+printSlack))
 		sum += math.Exp(l)
@@ -96,8 +96,9 @@ func readTop(logprobs []float64, vocabulary int) (*top, error) {
 	if 1-t.s.Hi > t.n*t.c {
 		return nil, fmt.Errorf("the listed probabilities sum to %.6g, and %v tokens of at most %.3g each cannot hold the rest: the list is not normalised over the whole vocabulary, or ends in a floor", sum, t.n, t.c)
 	}
+	// Both ways round, since a tiny N·c is lost in 1 − N·c.
+	t.m = Interval{1 - t.s.Hi, math.Min(1-t.s.Lo, t.n*t.c)}
 	t.s.Lo = math.Max(t.s.Lo, 1-t.n*t.c)
-	t.m = Interval{1 - t.s.Hi, 1 - t.s.Lo}
 	return t, nil
 }
 
