@@ -1,0 +1,257 @@
+package logic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ErrTooLarge is wrapped by the error of a compilation that outgrew its node limit.
+var ErrTooLarge = errors.New("formula too large to compile")
+
+// DefaultNodeLimit is the number of diagram nodes and intermediate states at which Compile gives up
+// unless WithNodeLimit says otherwise; it keeps a compilation within about a gigabyte.
+const DefaultNodeLimit = 4_000_000
+
+// Option is a setting of Compile.
+type Option func(*compiler)
+
+// WithNodeLimit sets how many diagram nodes and intermediate states a compilation may make, at most
+// about two thousand million. Each takes some 50 to 250 bytes.
+func WithNodeLimit(n int) Option {
+	return func(c *compiler) { c.limit = min(max(n, 1), 1<<30) }
+}
+
+type compiler struct {
+	ctx   context.Context
+	b     *builder
+	limit int
+	steps int
+	err   error // the reason for stopping
+	way   way
+	mod   *modular
+}
+
+// way is how sets of factors are compiled; tests hold the ways against each other.
+type way uint8
+
+const (
+	inTurns way = iota
+	alongTree
+	byBranching
+)
+
+// stop counts a step and tells whether to give up; the reason is in c.err.
+func (c *compiler) stop() bool {
+	c.steps++
+	if c.err != nil {
+		return true
+	}
+	if len(c.b.nodes)-c.b.leaves > c.limit || c.steps > 4*c.limit {
+		c.err = ErrTooLarge
+		return true
+	}
+	if c.steps&127 == 0 {
+		if err := c.ctx.Err(); err != nil {
+			c.err = err
+			return true
+		}
+	}
+	return false
+}
+
+// asked is stop for work that makes no states.
+func (c *compiler) asked() bool {
+	if c.err == nil {
+		c.err = c.ctx.Err()
+	}
+	if c.err == nil && len(c.b.nodes)-c.b.leaves > c.limit {
+		c.err = ErrTooLarge
+	}
+	return c.err != nil
+}
+
+func (c *compiler) atomEdge(a int32) edge { return c.mod.edges[a] }
+
+func (c *compiler) literalEdge(s *store, e fedge) edge {
+	return c.mod.edges[s.nodes[e>>1].lo] ^ e&1
+}
+
+// Compile turns f into a decision diagram. The diagram is exact; only its size depends on f's structure:
+// chains, trees, thresholds and read-once formulas take linear or near-linear size in any number of
+// variables, grids and the like about 2 to the power of their width.
+//
+// It returns an error that wraps ErrTooLarge when the node limit is reached, and ctx's error soon after
+// ctx ends.
+func Compile(ctx context.Context, f *Formula, opts ...Option) (*Diagram, error) {
+	c := &compiler{ctx: ctx, limit: DefaultNodeLimit}
+	for _, o := range opts {
+		o(c)
+	}
+	vars := f.Vars()
+	fail := func() error {
+		if errors.Is(c.err, ErrTooLarge) {
+			return fmt.Errorf("compiling a formula of %d variables: %w: the limit of %d nodes was reached; "+
+				"split the formula into parts that share fewer variables, or raise the limit", len(vars), ErrTooLarge, c.limit)
+		}
+		return fmt.Errorf("compiling a formula of %d variables: %w", len(vars), c.err)
+	}
+	if err := ctx.Err(); err != nil {
+		c.err = err
+		return nil, fail()
+	}
+	quota := 256 * max(c.limit, 1<<14)
+	conv := &converter{s: newStore(quota), atom: make(map[Var]int)}
+	root := conv.convert(f)
+	if conv.s.over {
+		c.err = ErrTooLarge
+		return nil, fail()
+	}
+	rank := make([]int, len(conv.vars))
+	for i, v := range conv.vars {
+		rank[i] = int(v)
+	}
+	c.b = newBuilder(len(conv.vars))
+	c.mod = splitModules(conv.s, root, c.b, rank, c.asked)
+	if c.mod == nil {
+		if c.err == nil {
+			c.err = ErrTooLarge
+		}
+		return nil, fail()
+	}
+	top := c.compile(c.mod.root)
+	if top == edgeStop {
+		if c.err == nil {
+			c.err = ErrTooLarge
+		}
+		return nil, fail()
+	}
+	return newDiagram(c.b, top, conv.vars, vars, f.polarities()), nil
+}
+
+// compile returns the diagram of a residual over the modules' atoms.
+func (c *compiler) compile(e fedge) edge {
+	s := c.mod.s
+	if e <= fFalse {
+		return e
+	}
+	if s.isLiteral(e) {
+		return c.literalEdge(s, e)
+	}
+	n := s.nodes[e>>1]
+	factors := []fedge{e &^ 1}
+	if n.kind == fAnd {
+		factors = s.kids(n.list)
+	}
+	y := newDynamic(c, s, c.mod.rank)
+	y.buf = append(y.buf, factors...)
+	units, ok := y.propagate(0, -1, 0)
+	if s.over {
+		return edgeStop
+	}
+	if !ok {
+		return edgeFalse ^ e&1
+	}
+	rest := slices.Clone(y.buf)
+	y.buf = y.buf[:0]
+	slices.Sort(rest)
+	r := edgeTrue
+	for _, part := range y.split(slices.Compact(rest)) {
+		d := c.connected(part)
+		if d == edgeStop {
+			return d
+		}
+		r = c.b.and(r, d)
+		if r == edgeFalse {
+			break
+		}
+	}
+	for _, u := range units {
+		r = c.b.and(c.literalEdge(s, u), r)
+	}
+	return r ^ e&1
+}
+
+// connected compiles factors that hang together.
+func (c *compiler) connected(factors []fedge) edge {
+	s := c.mod.s
+	if len(factors) == 1 {
+		if n := s.nodes[factors[0]>>1]; s.flat[n.list] {
+			if d, ok := c.single(s, factors[0], n); ok {
+				return d
+			}
+		}
+	}
+	var atoms []int32
+	local := make(map[int32]int32)
+	for _, e := range factors {
+		for _, a := range s.support(e) {
+			if _, ok := local[a]; !ok {
+				local[a] = 0
+				atoms = append(atoms, a)
+			}
+		}
+	}
+	if s.over || c.asked() {
+		return edgeStop
+	}
+	slices.SortFunc(atoms, func(a, b int32) int { return c.mod.rank[a] - c.mod.rank[b] })
+	for i, a := range atoms {
+		local[a] = int32(i)
+	}
+	p := newOrderProblem(s, factors, local)
+	tree := p.plan(c.asked)
+	if tree == nil {
+		return edgeStop
+	}
+	along := newStatic(c, s, factors, atoms, local, tree)
+	if c.way == alongTree || c.way == inTurns && tree.cost <= 15 {
+		return along.run(1 << 30)
+	}
+	// Where the tree promises little, both ways take turns, each keeping what it has found; the one that
+	// suits the formula then costs at most a small multiple of what it would have alone.
+	free := newDynamic(c, s, c.mod.rank)
+	if c.way == byBranching {
+		return free.run(factors, 1<<30)
+	}
+	for budget := 1 << 12; ; budget *= 2 {
+		if d := along.run(8 * budget); d != edgeStop || c.err != nil || s.over {
+			return d
+		}
+		if d := free.run(factors, budget); d != edgeStop || c.err != nil || s.over {
+			return d
+		}
+	}
+}
+
+// single compiles one connective over distinct literals: a threshold of k of n takes O(n·k) nodes.
+func (c *compiler) single(s *store, e fedge, n fnode) (edge, bool) {
+	kids := s.kids(n.list)
+	es := make([]edge, len(kids))
+	for i, k := range kids {
+		if i > 0 && k>>1 == kids[i-1]>>1 {
+			return 0, false // a variable counts twice
+		}
+		es[i] = c.literalEdge(s, k)
+	}
+	var d edge
+	switch n.kind {
+	case fAnd:
+		d = edgeTrue
+		for i := len(es) - 1; i >= 0; i-- {
+			d = c.b.ite(es[i], d, edgeFalse)
+		}
+	case fXor:
+		d = edgeFalse
+		for i := len(es) - 1; i >= 0; i-- {
+			d = c.b.ite(es[i], d^1, d)
+		}
+	case fCard:
+		d = c.b.threshold(es, int(n.lo), int(n.hi), c.stop)
+		if d == edgeStop {
+			return d, true
+		}
+	}
+	return d ^ e&1, true
+}

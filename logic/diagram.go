@@ -1,0 +1,205 @@
+package logic
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Diagram is a compiled formula. It is immutable: every method may be called from several goroutines at
+// once. Methods that take weights index them by Var; only the entries of Vars are read. A slice that is
+// too short makes them panic (Check tells beforehand).
+type Diagram struct {
+	vars  []Var // vars(F), ascending
+	leaf  []Var // the variables that the diagram tests; slot 1+i is leaf[i]
+	nodes []node
+	root  edge
+	pol   []uint8 // by leaf: polarity in the formula
+
+	pool sync.Pool // *[]float64 of scratch values
+	once struct {
+		sync.Once
+		count counted
+	}
+}
+
+// newDiagram keeps of b what top needs, in order of evaluation.
+func newDiagram(b *builder, top edge, order []Var, vars []Var, pol map[Var]uint8) *Diagram {
+	n := int(top>>1) + 1
+	used := make([]bool, n)
+	used[top>>1] = true
+	leaves, inner := 0, 0
+	for i := n - 1; i > 0; i-- {
+		if !used[i] {
+			continue
+		}
+		if i < b.leaves {
+			leaves++
+			continue
+		}
+		inner++
+		nd := b.nodes[i]
+		used[nd.t>>1], used[nd.h>>1], used[nd.l>>1] = true, true, true
+	}
+	d := &Diagram{vars: vars, leaf: make([]Var, 0, leaves), nodes: make([]node, 0, inner), pol: make([]uint8, 0, leaves)}
+	slot := make([]uint32, n)
+	var next uint32 = 1
+	for i := 1; i < n; i++ {
+		if !used[i] {
+			continue
+		}
+		slot[i] = next
+		next++
+		if i < b.leaves {
+			v := order[i-1]
+			d.leaf = append(d.leaf, v)
+			d.pol = append(d.pol, pol[v])
+			continue
+		}
+		nd := b.nodes[i]
+		d.nodes = append(d.nodes, node{slot[nd.t>>1]<<1 | nd.t&1, slot[nd.h>>1]<<1 | nd.h&1, slot[nd.l>>1]<<1 | nd.l&1})
+	}
+	d.root = slot[top>>1]<<1 | top&1
+	size := d.edges()
+	d.pool.New = func() any { s := make([]float64, size); return &s }
+	return d
+}
+
+// edges returns the length of an array indexed by edge.
+func (d *Diagram) edges() int { return 2 * (1 + len(d.leaf) + len(d.nodes)) }
+
+// Vars returns the variables of the formula in ascending order, those that its truth does not depend on
+// included. The slice is the caller's.
+func (d *Diagram) Vars() []Var { return slices.Clone(d.vars) }
+
+// Size returns the number of decision and conjunction nodes.
+func (d *Diagram) Size() int { return len(d.nodes) }
+
+// Satisfiable tells whether the formula has a satisfying interpretation.
+func (d *Diagram) Satisfiable() bool { return d.root != edgeFalse }
+
+// Valid tells whether every interpretation satisfies the formula.
+func (d *Diagram) Valid() bool { return d.root == edgeTrue }
+
+// width returns how long a slice of weights has to be.
+func (d *Diagram) width() int {
+	if len(d.vars) == 0 {
+		return 0
+	}
+	return int(d.vars[len(d.vars)-1]) + 1
+}
+
+// Check reports weights that are too few, or not the two probabilities of one event.
+func (d *Diagram) Check(w []Weight) error {
+	if len(w) < d.width() {
+		return fmt.Errorf("%d weights for a formula whose variables go up to %d", len(w), d.width()-1)
+	}
+	for _, v := range d.vars {
+		if err := w[v].check(); err != nil {
+			return fmt.Errorf("the weight of variable %d: %w", int(v), err)
+		}
+	}
+	return nil
+}
+
+// small is the size up to which scratch space lies on the stack.
+const small = 64
+
+// forward fills val, indexed by edge, with the probability of every edge, and returns the root's and its
+// complement's. Both signs are summed on their own, without subtraction, so each keeps its digits.
+func (d *Diagram) forward(w []Weight, val []float64) (p, q float64) {
+	val = val[:d.edges()]
+	val[0], val[1] = 1, 0
+	j := 2
+	for _, v := range d.leaf {
+		val[j], val[j+1] = w[v].P, w[v].Q
+		j += 2
+	}
+	for i := range d.nodes {
+		n := &d.nodes[i]
+		t, u := val[n.t], val[n.t^1]
+		val[j] = t*val[n.h] + u*val[n.l]
+		val[j+1] = t*val[n.h^1] + u*val[n.l^1]
+		j += 2
+	}
+	return val[d.root], val[d.root^1]
+}
+
+// backward fills adj, indexed by slot, with ∂root/∂slot after forward has filled val.
+func (d *Diagram) backward(val, adj []float64) {
+	slots := 1 + len(d.leaf) + len(d.nodes)
+	adj = adj[:slots]
+	clear(adj)
+	if d.root&1 == 0 {
+		adj[d.root>>1] = 1
+	} else {
+		adj[d.root>>1] = -1
+	}
+	for i := len(d.nodes) - 1; i >= 0; i-- {
+		a := adj[1+len(d.leaf)+i]
+		if a == 0 {
+			continue
+		}
+		n := &d.nodes[i]
+		adj[n.h>>1] += a * val[n.t] // h and t are regular
+		x := a * val[n.t^1]
+		if n.l&1 != 0 {
+			x = -x
+		}
+		adj[n.l>>1] += x
+		adj[n.t>>1] += a * difference(val, n)
+	}
+}
+
+// difference returns v(h) − v(l), from the complements when these are the smaller numbers.
+func difference(val []float64, n *node) float64 {
+	if val[n.h]+val[n.l] > 1 {
+		return val[n.l^1] - val[n.h^1]
+	}
+	return val[n.h] - val[n.l]
+}
+
+// WMC returns the weighted model count of Eq. 1, the probability that the formula holds. It does not
+// allocate for diagrams of up to some tens of nodes, nor in the long run for larger ones.
+func (d *Diagram) WMC(w []Weight) float64 {
+	p, _ := d.both(w)
+	return p
+}
+
+// both returns WMC(F) and WMC(¬F).
+func (d *Diagram) both(w []Weight) (p, q float64) {
+	if n := d.edges(); n <= 2*small {
+		var val [2 * small]float64
+		return d.forward(w, val[:])
+	}
+	s := d.pool.Get().(*[]float64)
+	p, q = d.forward(w, *s)
+	d.pool.Put(s)
+	return p, q
+}
+
+// Gradient returns WMC and sets dst[v] = ∂WMC/∂p(v) = WMC(F|v) − WMC(F|¬v) for every variable, 0 for
+// entries that are no variable of the formula; dst is as long as the largest variable demands. All
+// derivatives come from one backward pass.
+func (d *Diagram) Gradient(w []Weight, dst []float64) float64 {
+	clear(dst)
+	if n := d.edges(); n <= 2*small {
+		var val [2 * small]float64
+		var adj [small]float64
+		p, _ := d.forward(w, val[:])
+		d.backward(val[:], adj[:])
+		for i, v := range d.leaf {
+			dst[v] = adj[1+i]
+		}
+		return p
+	}
+	s, a := d.pool.Get().(*[]float64), d.pool.Get().(*[]float64)
+	p, _ := d.forward(w, *s)
+	d.backward(*s, *a)
+	for i, v := range d.leaf {
+		dst[v] = (*a)[1+i]
+	}
+	d.pool.Put(s)
+	d.pool.Put(a)
+	return p
+}

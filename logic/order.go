@@ -1,0 +1,355 @@
+package logic
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// A pseudo-tree arranges variables so that the variables of each factor lie on one way from the root.
+// Conditioning on a variable's ancestors and itself makes its children's subtrees independent: this is
+// where decomposable conjunctions come from. Each candidate order of branching gives one such tree; the
+// order whose tree promises the fewest states is used.
+type pseudoTree struct {
+	parent   []int32 // by local variable; -1 at a root
+	children [][]int32
+	roots    []int32
+	depth    []int32
+	cost     float64 // estimated number of states, log₂
+}
+
+// orderProblem is the hypergraph of a set of factors: local variables are numbered by ascending rank.
+type orderProblem struct {
+	n      int
+	edges  [][]int32 // by factor
+	weight []float64 // by factor: bits that a half-assigned factor needs
+	nested [][]int32 // supports of sub-formulas, for FORCE
+}
+
+func newOrderProblem(s *store, factors []fedge, local map[int32]int32) *orderProblem {
+	p := &orderProblem{n: len(local)}
+	seen := make(map[uint32]bool)
+	for _, e := range factors {
+		var sup []int32
+		for _, a := range s.support(e) {
+			sup = append(sup, local[a])
+		}
+		slices.Sort(sup)
+		p.edges = append(p.edges, sup)
+		w := 1.0
+		n := s.nodes[e>>1]
+		if n.kind == fCard {
+			w = math.Log2(float64(s.lists[n.list].n) + 1)
+		}
+		if n.kind >= fAnd && !s.flat[n.list] {
+			w = float64(s.lists[n.list].n)
+			// Sub-formulas ought to stay together in the order.
+			stack := slices.Clone(s.kids(n.list))
+			for len(stack) > 0 && len(p.nested) < 100_000 {
+				k := stack[len(stack)-1]
+				stack = stack[:len(stack)-1]
+				kn := s.nodes[k>>1]
+				if kn.kind < fAnd || seen[k>>1] {
+					continue
+				}
+				seen[k>>1] = true
+				var sup []int32
+				for _, a := range s.support(k) {
+					sup = append(sup, local[a])
+				}
+				if len(sup) <= 64 {
+					p.nested = append(p.nested, sup)
+				}
+				stack = append(stack, s.kids(kn.list)...)
+			}
+		}
+		p.weight = append(p.weight, min(w, float64(len(sup))))
+	}
+	return p
+}
+
+// plan chooses a pseudo-tree; nil when stopped.
+func (p *orderProblem) plan(stop func() bool) *pseudoTree {
+	natural := make([]int32, p.n)
+	for i := range natural {
+		natural[i] = int32(i)
+	}
+	best := p.tree(natural)
+	consider := func(order []int32) bool {
+		if order == nil {
+			return false
+		}
+		if t := p.tree(order); t.cost < best.cost {
+			best = t
+		}
+		return !stop()
+	}
+	widest := 0
+	for _, e := range p.edges {
+		widest = max(widest, len(e))
+	}
+	if p.n > 2 {
+		if widest <= 48 && p.n <= 4096 {
+			if !consider(p.minDegree(stop)) {
+				return nil
+			}
+		}
+		if best.cost > math.Log2(float64(p.n))+3 {
+			if !consider(p.force(natural, stop)) {
+				return nil
+			}
+		}
+	}
+	return best
+}
+
+// tree builds the pseudo-tree of an order of branching and estimates its states: below each variable
+// there are at most 2^b of them, b being the smaller of the ancestors that its subtree's factors mention
+// and the bits that the factors cut there can carry.
+func (p *orderProblem) tree(order []int32) *pseudoTree {
+	n := p.n
+	pos := make([]int32, n)
+	for i, v := range order {
+		pos[v] = int32(i)
+	}
+	in := make([][]int32, n) // factors by variable
+	for f, e := range p.edges {
+		for _, v := range e {
+			in[v] = append(in[v], int32(f))
+		}
+	}
+	t := &pseudoTree{parent: make([]int32, n), children: make([][]int32, n), depth: make([]int32, n)}
+	find := make([]int32, n)
+	for i := range find {
+		find[i] = int32(i)
+		t.parent[i] = -1
+	}
+	root := func(v int32) int32 {
+		for find[v] != v {
+			find[v] = find[find[v]]
+			v = find[v]
+		}
+		return v
+	}
+	last := make([]int32, len(p.edges))
+	top := make([]int32, len(p.edges))
+	bottom := make([]int32, len(p.edges))
+	for i := range last {
+		last[i] = -1
+	}
+	for i := n - 1; i >= 0; i-- {
+		v := order[i]
+		for _, f := range in[v] {
+			if last[f] < 0 {
+				bottom[f] = v
+			} else if r := root(last[f]); r != v {
+				find[r] = v
+				t.parent[r] = v
+			}
+			last[f], top[f] = v, v
+		}
+	}
+	// cut[v]: bits of the factors that mention both v's subtree and its ancestors.
+	cut := make([]float64, n)
+	for f := range p.edges {
+		cut[bottom[f]] += p.weight[f]
+		cut[top[f]] -= p.weight[f]
+	}
+	mentioned := make([][]int32, n) // ancestors mentioned below, nil for "too many to say"
+	total := 0.0
+	wide := false
+	mark := make([]int32, n)
+	for i := range mark {
+		mark[i] = -1
+	}
+	work := 0
+	for i := n - 1; i >= 0; i-- {
+		v := order[i]
+		if t.parent[v] >= 0 {
+			t.children[t.parent[v]] = append(t.children[t.parent[v]], v)
+		} else {
+			t.roots = append(t.roots, v)
+		}
+		b := cut[v]
+		if !wide {
+			var set []int32
+			mark[v] = v
+			add := func(u int32) {
+				if mark[u] != v && pos[u] < pos[v] {
+					mark[u] = v
+					set = append(set, u)
+				}
+			}
+			for _, f := range in[v] {
+				if len(p.edges[f]) > 48 {
+					continue
+				}
+				for _, u := range p.edges[f] {
+					add(u)
+				}
+			}
+			for _, c := range t.children[v] {
+				for _, u := range mentioned[c] {
+					add(u)
+				}
+				mentioned[c] = nil
+			}
+			mentioned[v] = set
+			work += len(set)
+			wide = work > 20_000_000
+			big := 0.0
+			for _, f := range in[v] {
+				if len(p.edges[f]) > 48 {
+					big += p.weight[f]
+				}
+			}
+			b = min(b, float64(len(set))+big)
+		}
+		total += math.Exp2(min(max(b, 0), 900))
+		if t.parent[v] >= 0 {
+			cut[t.parent[v]] += cut[v]
+		}
+	}
+	for _, v := range order {
+		if t.parent[v] >= 0 {
+			t.depth[v] = t.depth[t.parent[v]] + 1
+		}
+	}
+	t.cost = math.Log2(total)
+	return t
+}
+
+// minDegree returns the reverse of a minimum-degree elimination order of the primal graph.
+func (p *orderProblem) minDegree(stop func() bool) []int32 {
+	n := p.n
+	words := (n + 63) / 64
+	adj := make([]uint64, n*words)
+	row := func(v int32) []uint64 { return adj[int(v)*words : (int(v)+1)*words] }
+	for _, e := range p.edges {
+		for _, u := range e {
+			r := row(u)
+			for _, v := range e {
+				r[v>>6] |= 1 << (v & 63)
+			}
+		}
+	}
+	degree := make([]int, n)
+	for v := range degree {
+		r := row(int32(v))
+		r[v>>6] &^= 1 << (v & 63)
+		for _, w := range r {
+			degree[v] += bits.OnesCount64(w)
+		}
+	}
+	order := make([]int32, n)
+	gone := make([]bool, n)
+	var nb []int32
+	for i := n - 1; i >= 0; i-- {
+		if i&15 == 0 && stop() {
+			return nil
+		}
+		least := -1
+		for v := range degree {
+			if !gone[v] && (least < 0 || degree[v] < degree[least]) {
+				least = v
+			}
+		}
+		v := int32(least)
+		gone[v] = true
+		order[i] = v
+		nb = nb[:0]
+		rv := row(v)
+		for w, x := range rv {
+			for ; x != 0; x &= x - 1 {
+				nb = append(nb, int32(w<<6+bits.TrailingZeros64(x)))
+			}
+		}
+		for _, u := range nb {
+			ru := row(u)
+			d := 0
+			for w := range ru {
+				ru[w] |= rv[w]
+			}
+			ru[u>>6] &^= 1 << (u & 63)
+			ru[v>>6] &^= 1 << (v & 63)
+			for _, x := range ru {
+				d += bits.OnesCount64(x)
+			}
+			degree[u] = d
+		}
+	}
+	return order
+}
+
+// force moves each variable to the mean of its factors' centres until the total span no longer shrinks
+// (Aloul, Markov and Sakallah's FORCE).
+func (p *orderProblem) force(start []int32, stop func() bool) []int32 {
+	n := p.n
+	edges := append(slices.Clone(p.edges), p.nested...)
+	pos := make([]float64, n)
+	order := slices.Clone(start)
+	best := slices.Clone(start)
+	span := func() float64 {
+		total := 0.0
+		for _, e := range edges {
+			lo, hi := math.Inf(1), math.Inf(-1)
+			for _, v := range e {
+				lo, hi = min(lo, pos[v]), max(hi, pos[v])
+			}
+			if len(e) > 0 {
+				total += hi - lo
+			}
+		}
+		return total
+	}
+	for i, v := range order {
+		pos[v] = float64(i)
+	}
+	least := span()
+	sum := make([]float64, n)
+	count := make([]float64, n)
+	for round, idle := 0, 0; round < 200 && idle < 8; round++ {
+		if stop() {
+			return nil
+		}
+		clear(sum)
+		clear(count)
+		for _, e := range edges {
+			c := 0.0
+			for _, v := range e {
+				c += pos[v]
+			}
+			c /= float64(len(e))
+			for _, v := range e {
+				sum[v] += c
+				count[v]++
+			}
+		}
+		for v := range sum {
+			if count[v] > 0 {
+				sum[v] /= count[v]
+			} else {
+				sum[v] = pos[v]
+			}
+		}
+		slices.SortStableFunc(order, func(a, b int32) int {
+			switch {
+			case sum[a] < sum[b]:
+				return -1
+			case sum[a] > sum[b]:
+				return 1
+			}
+			return 0
+		})
+		for i, v := range order {
+			pos[v] = float64(i)
+		}
+		if s := span(); s < least {
+			least, idle = s, 0
+			copy(best, order)
+		} else {
+			idle++
+		}
+	}
+	return best
+}

@@ -1,0 +1,2 @@
+package logic
+type counted struct{}
