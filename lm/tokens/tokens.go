@@ -350,8 +350,17 @@ func (t *Tokenizer) Text(ids []lm.Token) []byte {
 
 // IsControl says whether a token is none of text but a mark, such as the
 // beginning of a sequence.
-func (t *Tokenizer) IsControl(id lm.Token) bool {
-	return id >= 0 && int(id) < len(t.types) && t.types[id] == typeControl
+func (t *Tokenizer) IsControl(id lm.Token) bool { return t.is(id, typeControl) }
+
+// IsByte says whether a token is for a single byte of what has no token of its
+// own.
+func (t *Tokenizer) IsByte(id lm.Token) bool { return t.is(id, typeByte) }
+
+// IsUnused says whether a token only fills a row of the vocabulary.
+func (t *Tokenizer) IsUnused(id lm.Token) bool { return t.is(id, typeUnused) }
+
+func (t *Tokenizer) is(id lm.Token, kind int32) bool {
+	return id >= 0 && int(id) < len(t.types) && t.types[id] == kind
 }
 
 // Control finds the first place where a text spells a control token, as

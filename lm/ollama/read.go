@@ -1,0 +1,299 @@
+package ollama
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/ollama/ollama/api"
+
+	"github.com/modellog/modellog/lm"
+)
+
+// attempts is how often a reading is asked for, with another token sampled each
+// time, before it is given up.
+const attempts = 8
+
+// PromptError reports a prefix that cannot be put to the server, which takes
+// text where a model takes tokens.
+type PromptError struct {
+	Text   string // of the prefix
+	Reason string
+}
+
+func (e *PromptError) Error() string {
+	return fmt.Sprintf("Ollama's server cannot be asked what follows %s: %s; use the embedded engine (gguf:PATH), or another prefix", quote(e.Text), e.Reason)
+}
+
+// CountError reports that the server read another number of tokens than the
+// prefix has.
+type CountError struct {
+	Text         string // of the prefix
+	Ours, Server int
+}
+
+func (e *CountError) Error() string {
+	return fmt.Sprintf("Ollama's server reads %s as %d tokens, and by the model's metadata it is %d: it was cut, or is tokenised differently, and the answer would be to another question; use the embedded engine (gguf:PATH), or another prefix", quote(e.Text), e.Server, e.Ours)
+}
+
+// EndOfTextError reports that the server kept its log-probabilities to itself,
+// as it does when the text ends where the next token should be.
+type EndOfTextError struct {
+	Text string // of the prefix
+}
+
+func (e *EndOfTextError) Error() string {
+	return fmt.Sprintf("Ollama's server gives no log-probabilities after %s: it takes the text to end there; use the embedded engine (gguf:PATH), or another prefix", quote(e.Text))
+}
+
+// quote shows the end of a text, which is where a reading happens.
+func quote(text string) string {
+	const most = 60
+	if len(text) <= most {
+		return fmt.Sprintf("%q", text)
+	}
+	cut := len(text) - most
+	for cut < len(text) && !utf8.RuneStart(text[cut]) {
+		cut++
+	}
+	return fmt.Sprintf("…%q", text[cut:])
+}
+
+// Read reads the most probable next tokens after each prefix. All prefixes are
+// checked before the first is asked about.
+func (m *Model) Read(ctx context.Context, prefixes [][]lm.Token, yield func(i int, d lm.Distribution) error) error {
+	if m.closed.Load() {
+		return fmt.Errorf("reading with %s: the model is closed", m.info.Name)
+	}
+	if len(prefixes) == 0 {
+		return ctx.Err()
+	}
+	prompts := make([]string, len(prefixes))
+	longest := 0
+	for i, prefix := range prefixes {
+		var err error
+		if prompts[i], err = m.prompt(prefix); err != nil {
+			return err
+		}
+		longest = max(longest, len(prefix))
+	}
+	m.widen(longest)
+	if err := m.unchanged(ctx); err != nil {
+		return err
+	}
+
+	// Prefixes that begin alike follow each other, so that the server finds
+	// the beginning in its cache.
+	order := make([]int, len(prefixes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(slices.Compare(prefixes[a], prefixes[b]), cmp.Compare(a, b))
+	})
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var (
+		mu    sync.Mutex // held to take an index and during yield
+		next  int
+		group sync.WaitGroup
+	)
+	take := func() (int, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if next == len(order) || ctx.Err() != nil {
+			return 0, false
+		}
+		next++
+		return order[next-1], true
+	}
+	for range min(m.parallel, len(prefixes)) {
+		group.Go(func() {
+			for {
+				i, ok := take()
+				if !ok {
+					return
+				}
+				d, err := m.read(ctx, prompts[i], len(prefixes[i]))
+				if err == nil {
+					mu.Lock()
+					if err = ctx.Err(); err == nil {
+						err = yield(i, d)
+					}
+					mu.Unlock()
+				}
+				if err != nil {
+					cancel(err) // only the first counts
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	return context.Cause(ctx)
+}
+
+// prompt returns the text that the server must be given to read the prefix.
+func (m *Model) prompt(prefix []lm.Token) (string, error) {
+	if len(prefix) == 0 {
+		return "", lm.ErrEmptyPrefix
+	}
+	if len(prefix) > m.info.Context {
+		return "", &lm.ContextError{Tokens: len(prefix), Context: m.info.Context}
+	}
+	for _, t := range prefix {
+		if t < 0 || int(t) >= m.info.Vocabulary {
+			return "", fmt.Errorf("token %d is outside the vocabulary of %s, which has %d tokens", t, m.info.Name, m.info.Vocabulary)
+		}
+	}
+	own := prefix
+	if m.info.AddBOS {
+		if prefix[0] != m.info.BOS {
+			return "", &PromptError{Text: string(m.tok.Text(prefix)), Reason: fmt.Sprintf("the server puts the beginning-of-sequence token %q in front, as the model's metadata asks, and the prefix does not begin with it", m.Piece(m.info.BOS))}
+		}
+		own = prefix[1:]
+	}
+	if len(own) == 0 {
+		return "", &PromptError{Reason: "the server does not answer an empty prompt"}
+	}
+	text := string(m.tok.Text(own))
+	if !utf8.ValidString(text) {
+		return "", &PromptError{Text: text, Reason: "the prefix is no valid UTF-8, which the server's JSON cannot carry"}
+	}
+	read, err := m.tok.EncodeMarked(text)
+	if err != nil {
+		return "", &PromptError{Text: text, Reason: err.Error()}
+	}
+	if !slices.Equal(read, own) {
+		reason := "the server takes text, and would split this one into other tokens than the prefix has"
+		if id, ok := m.tok.Control(text); ok {
+			reason = fmt.Sprintf("the server would take %q in it for the control token of that name", m.Piece(id))
+		}
+		return "", &PromptError{Text: text, Reason: reason}
+	}
+	return text, nil
+}
+
+// widen sets the context that the server is asked for to hold n tokens and the
+// one after them. It only grows, because the server loads the model again when
+// it changes.
+func (m *Model) widen(n int) {
+	for {
+		old := m.context.Load()
+		if int64(n) < old {
+			return
+		}
+		size := old
+		for size <= int64(n) {
+			size *= 2
+		}
+		if m.context.CompareAndSwap(old, min(size, int64(m.info.Context))) {
+			return
+		}
+	}
+}
+
+// unchanged checks that the server still has the model that was opened.
+func (m *Model) unchanged(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
+	defer cancel()
+	listed, err := m.find(ctx, m.info.Name)
+	if err != nil {
+		return fmt.Errorf("reading with %s: %w", m.info.Name, err)
+	}
+	if listed.Digest != m.info.Digest {
+		return fmt.Errorf("the model %s on the Ollama server at %s is another one than when it was opened (%.12s, then %.12s); open it again", m.info.Name, m.server, listed.Digest, m.info.Digest)
+	}
+	return nil
+}
+
+// read asks for one reading.
+func (m *Model) read(ctx context.Context, prompt string, tokens int) (lm.Distribution, error) {
+	for attempt := range attempts {
+		answer, err := m.ask(ctx, prompt, attempt)
+		if err != nil {
+			return lm.Distribution{}, fmt.Errorf("reading after %s: %w", quote(prompt), err)
+		}
+		if answer.PromptEvalCount != tokens {
+			return lm.Distribution{}, &CountError{Text: prompt, Ours: tokens, Server: answer.PromptEvalCount}
+		}
+		if len(answer.Logprobs) > 0 && len(answer.Logprobs[0].TopLogprobs) > 0 {
+			d, err := m.names.distribution(answer.Logprobs[0].TopLogprobs)
+			if err != nil {
+				return lm.Distribution{}, fmt.Errorf("reading after %s: the Ollama server at %s gave an answer that cannot be right: %w; is it the model that it lists, in a current version of Ollama?", quote(prompt), m.server, err)
+			}
+			return d, nil
+		}
+		if answer.Response != "" {
+			return lm.Distribution{}, fmt.Errorf("the Ollama server at %s gives no log-probabilities; they need Ollama 0.12.11 or newer", m.server)
+		}
+	}
+	return lm.Distribution{}, &EndOfTextError{Text: prompt}
+}
+
+// ask sends one request. Each attempt has another token sampled.
+func (m *Model) ask(ctx context.Context, prompt string, attempt int) (answer api.GenerateResponse, err error) {
+	limited, cancel := context.WithTimeout(ctx, m.timeout)
+	defer cancel()
+	no := false
+	options := map[string]any{
+		"num_ctx":     m.context.Load(),
+		"num_predict": 1,
+		"num_keep":    0,
+		"seed":        attempt,
+		"stop":        []string{},
+		// None of these has an effect on the log-probabilities; they
+		// choose which token is sampled: the most probable one.
+		"temperature":       0,
+		"top_k":             1,
+		"top_p":             1,
+		"min_p":             0,
+		"typical_p":         1,
+		"repeat_last_n":     0,
+		"repeat_penalty":    1,
+		"presence_penalty":  0,
+		"frequency_penalty": 0,
+	}
+	// That one ended the text, or was part of a character: take any of the
+	// most probable, then any at all.
+	if attempt > 0 {
+		options["temperature"] = 1000
+		if options["top_k"] = 2 * asked; attempt > 3 {
+			options["top_k"] = 0
+		}
+	}
+	answers := 0
+	err = m.client.Generate(limited, &api.GenerateRequest{
+		Model:       m.info.Name,
+		Prompt:      prompt,
+		Raw:         true,
+		Stream:      &no,
+		Think:       &api.ThinkValue{Value: false},
+		Truncate:    &no,
+		Shift:       &no,
+		Logprobs:    true,
+		TopLogprobs: asked,
+		Options:     options,
+	}, func(part api.GenerateResponse) error {
+		// A server that streams regardless sends the parts one by one.
+		answers++
+		part.Response = answer.Response + part.Response
+		part.Logprobs = append(answer.Logprobs, part.Logprobs...)
+		answer = part
+		return nil
+	})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return answer, context.Cause(ctx)
+	case err != nil:
+		err = m.explain(limited, m.info.Name, err)
+	case answers == 0 || !answer.Done:
+		err = &brokenOffError{server: m.server, err: errors.New("the answer is not marked as complete")}
+	}
+	return answer, err
+}
