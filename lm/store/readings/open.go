@@ -35,8 +35,6 @@ var (
 	errNewer  = errors.New("the file is of a newer modellog")
 )
 
-func dbPath(dir string) string { return filepath.Join(dir, "readings.db") }
-
 // open opens the file, or leaves the cache off and warns. c.mu is held for
 // writing.
 func (c *Cache) open(ctx context.Context) { c.openAfter(ctx, nil) }
@@ -256,7 +254,7 @@ var companions = []string{"-wal", "-shm", "-journal"}
 // moveAside gives a file that is no cache another name, with what SQLite kept
 // beside it, and returns the name. Nobody may have it open.
 func moveAside(path string) (string, error) {
-	stamp := now()
+	stamp := time.Now().UTC().Format("20060102T150405Z")
 	for i := 1; i < 1000; i++ {
 		aside := path + ".broken-" + stamp
 		if i > 1 {

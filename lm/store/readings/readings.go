@@ -33,11 +33,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/modellog/modellog/lm/store/internal/flock"
 )
@@ -100,7 +100,10 @@ type Stats struct {
 // cache: one that is off when the file cannot be used, which is told through
 // Options.Warn. The error is only ever the context's.
 func Open(ctx context.Context, dir string, o Options) (*Cache, error) {
-	c := &Cache{path: dbPath(dir), max: o.MaxBytes, warn: o.Warn, warned: make(map[string]bool)}
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs // the process may change its folder later
+	}
+	c := &Cache{path: filepath.Join(dir, "readings.db"), max: o.MaxBytes, warn: o.Warn, warned: make(map[string]bool)}
 	if c.max <= 0 {
 		c.max = DefaultMaxBytes
 	}
@@ -408,6 +411,3 @@ func (c *Cache) warnOnce(kind string, err error) {
 		c.warn(err)
 	}
 }
-
-// now is for the names of files that are moved aside.
-func now() string { return time.Now().UTC().Format("20060102T150405Z") }
