@@ -17,10 +17,8 @@ type Diagram struct {
 	pol   []uint8 // by leaf: polarity in the formula
 
 	pool sync.Pool // *[]float64 of scratch values
-	once struct {
-		sync.Once
-		count counted
-	}
+	once sync.Once
+	zero uninformed
 }
 
 // newDiagram keeps of b what top needs, in order of evaluation.
@@ -108,13 +106,19 @@ const small = 64
 // forward fills val, indexed by edge, with the probability of every edge, and returns the root's and its
 // complement's. Both signs are summed on their own, without subtraction, so each keeps its digits.
 func (d *Diagram) forward(w []Weight, val []float64) (p, q float64) {
-	val = val[:d.edges()]
-	val[0], val[1] = 1, 0
 	j := 2
 	for _, v := range d.leaf {
 		val[j], val[j+1] = w[v].P, w[v].Q
 		j += 2
 	}
+	return d.sweep(val)
+}
+
+// sweep is forward over leaves that are already in val.
+func (d *Diagram) sweep(val []float64) (p, q float64) {
+	val = val[:d.edges()]
+	val[0], val[1] = 1, 0
+	j := 2 + 2*len(d.leaf)
 	for i := range d.nodes {
 		n := &d.nodes[i]
 		t, u := val[n.t], val[n.t^1]

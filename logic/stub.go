@@ -1,2 +1,0 @@
-package logic
-type counted struct{}
