@@ -125,7 +125,7 @@ func Open(ctx context.Context, path string, o Options) (*Model, error) {
 			Path:         path,
 			Parameters:   h.Parameters(),
 			Vocabulary:   tokenizer.Size(),
-			Context:      int(h.KV.Uint("context_length", 2048)),
+			Context:      contextLength(h),
 			AddBOS:       tokenizer.AddBOS(),
 			BOS:          tokenizer.BOS(),
 			EOS:          tokenizer.EOS(),

@@ -13,7 +13,7 @@ import (
 	"github.com/modellog/modellog/calibrate"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/lm/gguf/header"
-	"github.com/modellog/modellog/lm/internal/modeltest"
+	"github.com/modellog/modellog/internal/modeltest"
 	"github.com/modellog/modellog/lm/store"
 )
 

@@ -1,4 +1,4 @@
-// Package modeltest finds what tests of the lm packages need and the project
+// Package modeltest finds what tests need and the project
 // does not contain: the two small models, and the reference readings of them.
 // A test that needs what is not there is skipped with a message that says what
 // is missing and how to get it.

@@ -1,0 +1,64 @@
+# Needs Go, a C and C++ compiler, and Python 3 with pip; fetches the rest.
+#
+#   make demo         build, fetch a small model, report on some constraints
+#   make test         build, fetch the small models, pass all tests
+#   make repl         probe constraints at a prompt
+#   make test-ollama  build a real Ollama server and compare with it
+#   make bench        what this machine does: ns per count, readings per second
+#   make lint         gofmt, go vet, staticcheck
+
+# The engine's C and C++ are 16 times slower without these. -w: the warnings are
+# about code that is not ours.
+export CGO_ENABLED = 1
+export CGO_CFLAGS ?= -O3 -march=native -w
+export CGO_CXXFLAGS ?= -O3 -march=native -w
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null)
+LDFLAGS := -X main.version=$(VERSION)
+
+MODELS := gemma3:270m-pt smollm2:135m-instruct
+
+.PHONY: all build demo repl test test-ollama models bench lint fuzz clean
+
+all: build
+
+build:
+	@test -e bin/modellog || echo "Building bin/modellog; the first build compiles the engine and takes some minutes."
+	@go build -ldflags '$(LDFLAGS)' -o bin/modellog ./cmd/modellog
+
+demo: build
+	@bin/modellog models get gemma3:270m-pt
+	@bin/modellog eval examples/golden-retriever.logic
+
+repl: build
+	@bin/modellog models get gemma3:270m-pt
+	@bin/modellog repl
+
+models: build
+	@for m in $(MODELS); do bin/modellog models get $$m || exit 1; done
+
+test: models
+	go test -timeout 30m ./...
+
+test-ollama: models
+	cd lm/ollama/testserver && ./run
+
+bench: models
+	go test -run '^$$' -bench . -benchmem ./logic ./calibrate ./lm/gguf
+
+lint:
+	@test -z "$$(gofmt -l .)" || { echo "not gofmt'ed:"; gofmt -l .; exit 1; }
+	go vet ./...
+	go tool staticcheck ./...
+
+# Each fuzz target for a while, beyond the corpora that make test runs.
+FUZZTIME ?= 30s
+fuzz:
+	@for d in $$(grep -rl --include='*_test.go' 'func Fuzz' . | xargs -n1 dirname | sort -u); do \
+	  for f in $$(grep -hro --include='*_test.go' 'func Fuzz[A-Za-z0-9]*' $$d | sed 's/func //' | sort -u); do \
+	    go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$d || exit 1; \
+	  done; \
+	done
+
+clean:
+	rm -rf bin

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/modellog/modellog/lang"
+)
+
+type evalCmd struct {
+	modelFlags
+	JSON bool   `help:"Print each result as a JSON object on a line of its own."`
+	File string `arg:"" optional:"" default:"-" help:"The program; - or nothing for standard input."`
+}
+
+// maxProgram is how large a program may be in bytes.
+const maxProgram = 64 << 20
+
+func (c *evalCmd) Run(ctx context.Context, std streams) error {
+	name, src, err := c.read(std)
+	if err != nil {
+		return err
+	}
+	session, free, err := c.modelFlags.open(ctx, std)
+	if err != nil {
+		return err
+	}
+	defer free()
+
+	out := bufio.NewWriter(std.out)
+	st := style(std.out)
+	first := true
+	emit := func(r lang.Result) error {
+		if c.JSON {
+			line, err := json.Marshal(r)
+			if err != nil {
+				return fmt.Errorf("writing a %s as JSON: %w", r.Kind(), err)
+			}
+			out.Write(append(line, '\n'))
+		} else {
+			if !first {
+				out.WriteByte('\n')
+			}
+			first = false
+			out.WriteString(r.Text(st))
+			out.WriteByte('\n')
+		}
+		return out.Flush()
+	}
+	err = session.Eval(ctx, name, src, emit)
+	var mistake *lang.Error
+	if errors.As(err, &mistake) {
+		fmt.Fprintln(std.err, mistake.Detail())
+		return exitError(exitFailed)
+	}
+	return err
+}
+
+// read returns the program and its name in messages, which is empty for
+// standard input.
+func (c *evalCmd) read(std streams) (name, src string, err error) {
+	in := std.in
+	if c.File != "-" {
+		name = c.File
+		f, err := os.Open(c.File)
+		if err != nil {
+			return "", "", err
+		}
+		defer f.Close()
+		in = f
+	}
+	b, err := io.ReadAll(io.LimitReader(in, maxProgram+1))
+	if err != nil {
+		return "", "", fmt.Errorf("reading the program: %w", err)
+	}
+	if len(b) > maxProgram {
+		return "", "", fmt.Errorf("the program has more than %d MB; put rows of data into a file for %%run", maxProgram>>20)
+	}
+	return name, string(b), nil
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/modellog/modellog/internal/progress"
+	"github.com/modellog/modellog/lm/gguf"
+	"github.com/modellog/modellog/lm/ollama"
+	"github.com/modellog/modellog/lm/store"
+)
+
+type modelsCmd struct {
+	List modelsListCmd `cmd:"" default:"1" help:"List the models on this machine and those that can be fetched."`
+	Get  modelsGetCmd  `cmd:"" help:"Fetch a model of the catalogue."`
+	Info modelsInfoCmd `cmd:"" help:"Describe a model."`
+}
+
+type modelsListCmd struct {
+	JSON bool `help:"Print each model as a JSON object on a line of its own."`
+}
+
+// listed is one line of the list.
+type listed struct {
+	Name    string `json:"name"`
+	Backend string `json:"backend"` // what opens it; "" where it must be fetched first
+	Origin  string `json:"origin"`  // whose it is
+	Size    int64  `json:"size"`    // of the weights file in bytes, 0 where it is not known
+	Path    string `json:"path,omitempty"`
+	Get     string `json:"get,omitempty"` // the command that fetches it
+}
+
+func (c *modelsListCmd) Run(ctx context.Context, std streams) error {
+	models, err := openStore(func(message string) { fmt.Fprintf(std.err, "warning: %s\n", message) })
+	if err != nil {
+		return err
+	}
+	found, err := models.Models(ctx)
+	if err != nil {
+		return err
+	}
+	var rows []listed
+	here := make(map[string]bool)
+	for _, m := range found {
+		here[m.Name] = true
+		rows = append(rows, listed{Name: m.Name, Backend: "gguf", Origin: string(m.Origin), Size: m.Size, Path: m.Path})
+	}
+	if ollama.Reachable(ctx) == nil {
+		served, err := ollama.Names(ctx)
+		if err != nil {
+			fmt.Fprintf(std.err, "warning: the Ollama server does not list its models: %v\n", err)
+		}
+		for _, name := range served {
+			if !here[name] {
+				rows = append(rows, listed{Name: name, Backend: "ollama", Origin: "ollama server"})
+			}
+		}
+	}
+	for _, e := range store.Catalogue() {
+		if !here[e.Name] {
+			rows = append(rows, listed{Name: e.Name, Origin: "catalogue", Size: e.Size, Get: "modellog models get " + e.Name})
+		}
+	}
+	if c.JSON {
+		encoder := json.NewEncoder(std.out)
+		encoder.SetEscapeHTML(false)
+		for _, r := range rows {
+			if err := encoder.Encode(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	w := tabwriter.NewWriter(std.out, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(w, "NAME\tSIZE\tOPENED BY\tWHERE")
+	for _, r := range rows {
+		size, by, where := "", r.Backend, r.Path
+		if r.Size > 0 {
+			size = bytes(r.Size)
+		}
+		switch {
+		case r.Get != "":
+			by, where = "-", "not here yet: "+r.Get
+		case where == "":
+			where = r.Origin
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, size, by, where)
+	}
+	return w.Flush()
+}
+
+type modelsGetCmd struct {
+	Name string `arg:"" help:"A name of the catalogue; modellog models list shows them."`
+}
+
+func (c *modelsGetCmd) Run(ctx context.Context, std streams) error {
+	models, err := openStore(func(message string) { fmt.Fprintf(std.err, "warning: %s\n", message) })
+	if err != nil {
+		return err
+	}
+	bar := progress.New(std.err)
+	defer bar.Close()
+	m, err := models.Get(ctx, c.Name, store.GetOptions{
+		Progress: func(p store.Progress) {
+			bar.Report(fmt.Sprintf("%s %s", p.Stage, c.Name), int(p.Done), int(p.Total))
+		},
+		Notice: func(text string) {
+			bar.Clear()
+			fmt.Fprintln(std.err, text)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	bar.Clear()
+	fmt.Fprintf(std.out, "%s is at %s (%s, SHA-256 checked)\n", m.Name, m.Path, bytes(m.Size))
+	return nil
+}
+
+type modelsInfoCmd struct {
+	Name string `arg:"" help:"A model's name, gguf:PATH or ollama:NAME."`
+	JSON bool   `help:"Print one JSON object."`
+}
+
+// described is what models info tells.
+type described struct {
+	Name         string `json:"name"`
+	Architecture string `json:"architecture"`
+	Parameters   uint64 `json:"parameters"`
+	Quantization string `json:"quantization"`
+	Vocabulary   int    `json:"vocabulary"`
+	Context      int    `json:"context"`
+	AddBOS       bool   `json:"add_bos"`
+	BOS          string `json:"bos,omitempty"`
+	Path         string `json:"path"`
+	Size         int64  `json:"size,omitempty"`
+	Digest       string `json:"sha256,omitempty"`
+	Licence      string `json:"licence,omitempty"`
+	Source       string `json:"source,omitempty"`
+	Backend      string `json:"backend"`
+	Reads        string `json:"reads"`
+}
+
+func (c *modelsInfoCmd) Run(ctx context.Context, std streams) error {
+	d, err := describe(ctx, c.Name, std)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		encoder := json.NewEncoder(std.out)
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(d)
+	}
+	w := tabwriter.NewWriter(std.out, 0, 0, 3, ' ', 0)
+	line := func(what, value string) {
+		if value != "" {
+			fmt.Fprintf(w, "%s\t%s\n", what, value)
+		}
+	}
+	line("name", d.Name)
+	line("architecture", d.Architecture)
+	line("parameters", count(d.Parameters))
+	line("quantisation", d.Quantization)
+	line("vocabulary", count(uint64(d.Vocabulary))+" tokens")
+	line("context", count(uint64(d.Context))+" tokens")
+	bos := "none is added; an empty prefix cannot be read"
+	if d.AddBOS {
+		bos = fmt.Sprintf("%s, added in front of every prefix", d.BOS)
+	}
+	line("BOS", bos)
+	line("lies at", d.Path)
+	if d.Size > 0 {
+		line("size", bytes(d.Size))
+	}
+	line("SHA-256", d.Digest)
+	line("licence", d.Licence)
+	line("source", d.Source)
+	line("opened by", d.Backend+": "+d.Reads)
+	return w.Flush()
+}
+
+func describe(ctx context.Context, name string, std streams) (*described, error) {
+	models, err := openStore(func(message string) { fmt.Fprintf(std.err, "warning: %s\n", message) })
+	if err != nil {
+		return nil, err
+	}
+	served := func(model string) (*described, error) {
+		m, err := ollama.Open(ctx, model, ollama.Options{Name: name})
+		if err != nil {
+			return nil, err
+		}
+		defer m.Close()
+		i := m.Info()
+		d := &described{
+			Name: name, Architecture: i.Architecture, Parameters: i.Parameters, Quantization: i.Quantization,
+			Vocabulary: i.Vocabulary, Context: i.Context, AddBOS: i.AddBOS, Path: i.Path, Digest: i.Digest,
+			Backend: "ollama", Reads: "the 20 most probable tokens, sure intervals for the others",
+		}
+		if i.AddBOS {
+			d.BOS = string(m.Piece(i.BOS))
+		}
+		return d, nil
+	}
+	if model, ok := strings.CutPrefix(name, "ollama:"); ok {
+		return served(model)
+	}
+	path, isPath := strings.CutPrefix(name, "gguf:")
+	found := store.Model{Path: path}
+	if !isPath {
+		found, err = models.Lookup(ctx, name)
+		var missing *store.NotFoundError
+		if errors.As(err, &missing) && ollama.Reachable(ctx) == nil {
+			if d, serverErr := served(name); serverErr == nil {
+				return d, nil
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	i, err := gguf.Describe(found.Path)
+	if err != nil {
+		return nil, err
+	}
+	d := &described{
+		Name: name, Architecture: i.Architecture, Parameters: i.Parameters, Quantization: i.Quantization,
+		Vocabulary: i.Vocabulary, Context: i.Context, AddBOS: i.AddBOS, BOS: i.BOS, Path: found.Path,
+		Size: i.Size, Licence: found.Licence, Source: found.Source,
+		Backend: "gguf", Reads: "the whole vocabulary, in this program",
+	}
+	if i.ExactReason != "" {
+		d.Reads += ", native precision by default (" + i.ExactReason + ")"
+	} else {
+		d.Reads += ", exact precision (float32) by default"
+	}
+	if d.Digest, err = models.Digest(ctx, found.Path); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// count writes a number with commas between thousands.
+func count(n uint64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

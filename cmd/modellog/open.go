@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modellog/modellog/lang"
+	"github.com/modellog/modellog/lm"
+	"github.com/modellog/modellog/lm/gguf"
+	"github.com/modellog/modellog/lm/ollama"
+	"github.com/modellog/modellog/lm/store"
+)
+
+// opener opens models by name, in the order that a bare name is tried: a scheme
+// ("gguf:PATH", "ollama:NAME"), modellog's own store, a model that Ollama has
+// pulled (opened in place by the embedded engine), a running Ollama server.
+type opener struct {
+	store     *store.Store
+	cacheDir  string
+	precision gguf.Precision
+	progress  func(label string, done, total int)
+	warn      func(string)
+}
+
+func (o *opener) open(ctx context.Context, name string) (lm.Model, error) {
+	if path, ok := strings.CutPrefix(name, "gguf:"); ok {
+		return o.embedded(ctx, name, path, "")
+	}
+	if model, ok := strings.CutPrefix(name, "ollama:"); ok {
+		return o.served(ctx, name, model)
+	}
+	found, err := o.store.Lookup(ctx, name)
+	var missing *store.NotFoundError
+	switch {
+	case err == nil:
+		return o.stored(ctx, name, found)
+	case !errors.As(err, &missing):
+		return nil, err
+	}
+	// Last of all a running server; where there is none, its absence is not
+	// what the user has to hear of.
+	if ollama.Reachable(ctx) == nil {
+		m, err := o.served(ctx, name, name)
+		var unknown *ollama.ModelNotFoundError
+		if err == nil || !errors.As(err, &unknown) {
+			return m, err
+		}
+	}
+	return nil, missing
+}
+
+// stored opens a weights file of the store. One of Ollama's that the embedded
+// engine lacks the architecture for is left to a running server.
+func (o *opener) stored(ctx context.Context, name string, found store.Model) (lm.Model, error) {
+	digest, err := o.store.Digest(ctx, found.Path)
+	if err != nil {
+		return nil, fmt.Errorf("opening model %q: %w", name, err)
+	}
+	m, err := o.embedded(ctx, name, found.Path, digest)
+	if err != nil && found.Origin == store.Ollama && ctx.Err() == nil && ollama.Reachable(ctx) == nil {
+		if m, serverErr := o.served(ctx, name, name); serverErr == nil {
+			return m, nil
+		}
+	}
+	return m, err
+}
+
+func (o *opener) embedded(ctx context.Context, name, path, digest string) (lm.Model, error) {
+	if digest == "" {
+		var err error
+		if digest, err = o.store.Digest(ctx, path); err != nil {
+			return nil, fmt.Errorf("opening model %q: %w", name, err)
+		}
+	}
+	m, err := gguf.Open(ctx, path, gguf.Options{
+		Name:      name,
+		Digest:    digest,
+		Precision: o.precision,
+		CacheDir:  o.cacheDir,
+		Progress:  func(what string, done, total int64) { o.progress(what, int(done), int(total)) },
+		Warn:      o.warn,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (o *opener) served(ctx context.Context, name, model string) (lm.Model, error) {
+	m, err := ollama.Open(ctx, model, ollama.Options{Name: name})
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// names lists what open would find by a bare name.
+func (o *opener) names(ctx context.Context) ([]lang.ModelName, error) {
+	models, err := o.store.Models(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []lang.ModelName
+	seen := make(map[string]bool)
+	for _, m := range models {
+		if !seen[m.Name] {
+			seen[m.Name] = true
+			out = append(out, lang.ModelName{Name: m.Name, Backend: "gguf", Detail: bytes(m.Size)})
+		}
+	}
+	if ollama.Reachable(ctx) == nil {
+		served, err := ollama.Names(ctx)
+		if err != nil {
+			return out, nil // a server that stumbles hides none of the others
+		}
+		for _, name := range served {
+			if !seen[name] {
+				seen[name] = true
+				out = append(out, lang.ModelName{Name: name, Backend: "ollama"})
+			}
+		}
+	}
+	return out, nil
+}
+
+// bytes writes a size in bytes for a person.
+func bytes(n int64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.0f MB", float64(n)/1e6)
+	default:
+		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+	}
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/term"
+
+	"github.com/modellog/modellog/internal/progress"
+	"github.com/modellog/modellog/lang"
+	"github.com/modellog/modellog/lm/gguf"
+	"github.com/modellog/modellog/lm/store"
+	"github.com/modellog/modellog/lm/store/readings"
+)
+
+// modelFlags choose the model of a session.
+type modelFlags struct {
+	Model     string `short:"m" placeholder:"NAME" env:"MODELLOG_MODEL" default:"${model}" help:"Model to ask: a name, gguf:PATH or ollama:NAME. Default: ${default}."`
+	Precision string `enum:"auto,exact,native" default:"auto" help:"Numbers of the embedded engine: exact (float32), native (as the file has them) or auto. Default: ${default}."`
+}
+
+// open starts a session with everything it needs from this machine, and returns
+// what frees it.
+func (f *modelFlags) open(ctx context.Context, std streams) (*lang.Session, func(), error) {
+	warn := func(message string) { fmt.Fprintf(std.err, "warning: %s\n", message) }
+	bar := progress.New(std.err)
+	models, err := openStore(warn)
+	if err != nil {
+		return nil, nil, err
+	}
+	cacheDir, err := store.CacheDir()
+	if err != nil {
+		return nil, nil, err
+	}
+	cache, err := readings.Open(ctx, cacheDir, readings.Options{Warn: func(err error) { warn(err.Error()) }})
+	if err != nil {
+		return nil, nil, err
+	}
+	precision := gguf.Precision(f.Precision)
+	if f.Precision == "auto" {
+		precision = gguf.Auto
+	}
+	o := &opener{store: models, cacheDir: cacheDir, precision: precision, progress: bar.Report, warn: warn}
+	session := lang.New(lang.Options{
+		Model:      f.Model,
+		Open:       o.open,
+		ModelNames: o.names,
+		Cache:      cache,
+		Progress:   bar.Report,
+		Warn:       warn,
+	})
+	free := func() {
+		bar.Close()
+		if err := errors.Join(session.Close(), cache.Close()); err != nil {
+			warn(err.Error())
+		}
+	}
+	return session, free, nil
+}
+
+func openStore(warn func(string)) (*store.Store, error) {
+	return store.New(store.Options{Warn: func(err error) { warn(err.Error()) }})
+}
+
+// style says how results are shown on w: in colour on a terminal, unless
+// NO_COLOR is set, and as wide as it is.
+func style(w any) lang.Style {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return lang.Style{}
+	}
+	st := lang.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+		st.Width = width
+	}
+	return st
+}
