@@ -1,0 +1,502 @@
+package event_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/event"
+	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/lm"
+	"github.com/modellog/modellog/lm/gguf"
+	"github.com/modellog/modellog/lm/store"
+	"github.com/modellog/modellog/logic"
+)
+
+var opened = map[string]lm.Model{}
+
+// open opens a reference model once for all tests.
+func open(t testing.TB, r modeltest.Reference) lm.Model {
+	t.Helper()
+	if m := opened[r.Name]; m != nil {
+		return m
+	}
+	path := r.Path(t)
+	dir, err := store.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := gguf.Open(context.Background(), path, gguf.Options{Name: r.Name, Digest: r.SHA256, Precision: gguf.Exact, CacheDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened[r.Name] = m
+	return m
+}
+
+// memory is a cache in memory.
+type memory struct {
+	mu   sync.Mutex
+	rows map[string][]byte
+}
+
+func (m *memory) GetMany(_ context.Context, keys []string) (map[string][]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make(map[string][]byte)
+	for _, k := range keys {
+		if v, ok := m.rows[k]; ok {
+			out[k] = v
+		}
+	}
+	return out, nil
+}
+
+func (m *memory) PutMany(_ context.Context, values map[string][]byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.rows == nil {
+		m.rows = make(map[string][]byte)
+	}
+	maps.Copy(m.rows, values)
+	return nil
+}
+
+// counted counts the prefixes that a model reads.
+type counted struct {
+	lm.Model
+	prefixes int
+}
+
+func (c *counted) Read(ctx context.Context, prefixes [][]lm.Token, yield func(int, lm.Distribution) error) error {
+	c.prefixes += len(prefixes)
+	return c.Model.Read(ctx, prefixes, yield)
+}
+
+func resolve(t testing.TB, r *event.Reader, events ...event.Event) []event.Step {
+	t.Helper()
+	resolved, err := r.Resolve(context.Background(), events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []event.Step
+	for _, e := range resolved {
+		steps = append(steps, e.Steps...)
+	}
+	return steps
+}
+
+// The readings are the oracle's, reached by the texts alone.
+func TestReadAgainstOracle(t *testing.T) {
+	for _, ref := range modeltest.All {
+		t.Run(ref.Name, func(t *testing.T) {
+			r := &event.Reader{Model: open(t, ref), Cache: &memory{}}
+			var steps []event.Step
+			var want []float64
+			var of []modeltest.Reading
+			for _, reading := range ref.Readings(t) {
+				for _, target := range reading.Targets {
+					got := resolve(t, r, event.Event{Prefix: reading.Prefix, Target: strings.TrimSpace(target.Text)})
+					if len(got) != 1 || got[0].Target != target.ID || !slices.Equal(got[0].Prefix, reading.PrefixIDs) {
+						t.Fatalf("M(%q, %q) asks %v after %v, want %d after %v", reading.Prefix, target.Text, got[0].Target, got[0].Prefix, target.ID, reading.PrefixIDs)
+					}
+					steps = append(steps, got[0])
+					want = append(want, target.LogProb)
+					of = append(of, reading)
+				}
+			}
+			readings, err := r.Read(t.Context(), steps, calibrate.Default())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, got := range readings {
+				if !got.LogP.IsExact() || math.Abs(got.LogP.Lo-want[i]) > 0.01 {
+					t.Errorf("%q after %q: log P %v, want %v", steps[i].Piece, steps[i].PrefixText, got.LogP, want[i])
+				}
+				if h := of[i].Nucleus["0.95"].Entropy; math.Abs(got.C.Lo-h) > 0.01 {
+					t.Errorf("C after %q: %v, want %v", steps[i].PrefixText, got.C, h)
+				}
+				p := math.Exp(want[i])
+				l := math.Log(p/(1-p)) + of[i].Nucleus["0.95"].Entropy
+				if e := 1 / (1 + math.Exp(-l)); math.Abs(got.EventP.Lo-e) > 0.01 {
+					t.Errorf("event probability of %q after %q: %v, want %v", steps[i].Piece, steps[i].PrefixText, got.EventP, e)
+				}
+			}
+		})
+	}
+}
+
+// A second look does not run the model, whatever the calibration; a new target
+// or a new threshold does.
+func TestCache(t *testing.T) {
+	model := &counted{Model: open(t, modeltest.SmolLM)}
+	r := &event.Reader{Model: model, Cache: &memory{}}
+	steps := resolve(t, r,
+		event.Event{Prefix: "A robin is a type of", Target: "bird"},
+		event.Event{Prefix: "A robin is a type of", Target: "animal"},
+		event.Event{Prefix: "A computer is not an", Target: "airplane"},
+	)
+	read := func(cal calibrate.Calibration, want int) []event.Reading {
+		t.Helper()
+		before := model.prefixes
+		out, err := r.Read(t.Context(), steps, cal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := model.prefixes - before; got != want {
+			t.Errorf("under %v the model read %d prefixes, want %d", cal, got, want)
+		}
+		return out
+	}
+	first := read(calibrate.Default(), 2)
+	again := read(calibrate.Default(), 0)
+	for i := range first {
+		if first[i].LogP != again[i].LogP || first[i].C != again[i].C || first[i].Logit != again[i].Logit || first[i].Size != again[i].Size {
+			t.Errorf("step %d: %+v from the model and %+v from the cache", i, first[i], again[i])
+		}
+	}
+	for _, m := range []calibrate.Method{calibrate.Raw, calibrate.Entropy, calibrate.NucleusSize} {
+		read(calibrate.Calibration{Method: m, P: 0.80}, 0)
+	}
+	read(calibrate.Calibration{Method: calibrate.NucleusEntropy, P: 0.5}, 2)
+	read(calibrate.Calibration{Method: calibrate.NucleusEntropy, P: 0.5}, 0)
+	steps = append(steps, resolve(t, r, event.Event{Prefix: "A robin is a type of", Target: "fish"})...)
+	read(calibrate.Default(), 1)
+}
+
+// What was read before an interruption is kept.
+func TestInterruptedReadingIsKept(t *testing.T) {
+	cache := &memory{}
+	model := &counted{Model: open(t, modeltest.SmolLM)}
+	r := &event.Reader{Model: model, Cache: cache}
+	var events []event.Event
+	for i := range 200 { // more than one batch of the engine
+		events = append(events, event.Event{Prefix: fmt.Sprintf("The number %d is", i), Target: "even"})
+	}
+	steps := resolve(t, r, events...)
+	ctx, cancel := context.WithCancel(t.Context())
+	read := 0
+	r.Progress = func(done, total int) {
+		if read = done; done == 70 {
+			cancel()
+		}
+	}
+	if _, err := r.Read(ctx, steps, calibrate.Default()); !errors.Is(err, context.Canceled) {
+		t.Fatalf("an interrupted reading: %v", err)
+	}
+	model.prefixes = 0
+	if _, err := r.Read(t.Context(), steps, calibrate.Default()); err != nil {
+		t.Fatal(err)
+	}
+	if want := len(steps) - read; model.prefixes > want || read < 70 {
+		t.Errorf("%d prefixes were read before the interruption and %d after it, want %d", read, model.prefixes, want)
+	}
+}
+
+// Rows that are damaged, or of another shape, are read anew.
+func TestDamagedRows(t *testing.T) {
+	cache := &memory{}
+	model := &counted{Model: open(t, modeltest.SmolLM)}
+	r := &event.Reader{Model: model, Cache: cache}
+	steps := resolve(t, r, event.Event{Prefix: "Water boils at 100 degrees", Target: "Celsius"})
+	want, err := r.Read(t.Context(), steps, calibrate.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := maps.Clone(cache.rows)
+	for _, damage := range []func([]byte) []byte{
+		func(b []byte) []byte { return b[:len(b)-3] },
+		func(b []byte) []byte { return append(slices.Clone(b), b...) },
+		func([]byte) []byte { return nil },
+		func(b []byte) []byte { return slices.Repeat([]byte{0xff}, len(b)) },
+	} {
+		for key := range whole {
+			cache.rows = maps.Clone(whole)
+			cache.rows[key] = damage(whole[key])
+			got, err := r.Read(t.Context(), steps, calibrate.Default())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got[0].EventP != want[0].EventP {
+				t.Errorf("damaged %q: event probability %v, want %v", key, got[0].EventP, want[0].EventP)
+			}
+		}
+	}
+}
+
+func TestResolve(t *testing.T) {
+	smol := &event.Reader{Model: open(t, modeltest.SmolLM)}
+	none := ""
+	for _, test := range []struct {
+		event  event.Event
+		pieces []string
+	}{
+		{event.Event{Prefix: "A robin is a type of", Target: "bird"}, []string{" bird"}},
+		{event.Event{Prefix: "A robin is a type of", Target: " bird"}, []string{" bird"}},
+		{event.Event{Prefix: "A robin is a bird", Target: "."}, []string{"."}},
+		{event.Event{Prefix: "The answer is (", Target: "b", Join: &none}, []string{"b"}},
+		{event.Event{Prefix: "A Satsuma is a", Target: "mandarin orange"}, nil},
+	} {
+		steps := resolve(t, smol, test.event)
+		var pieces []string
+		for _, s := range steps {
+			pieces = append(pieces, s.Piece)
+		}
+		if test.pieces != nil && !slices.Equal(pieces, test.pieces) {
+			t.Errorf("%+v: pieces %q, want %q", test.event, pieces, test.pieces)
+		}
+		// Each step continues the one before it.
+		text, _ := lm.Join(test.event.Prefix, test.event.Target)
+		if test.event.Join != nil {
+			text = test.event.Prefix + *test.event.Join + test.event.Target
+		}
+		if last := steps[len(steps)-1]; last.PrefixText+last.Piece != text {
+			t.Errorf("%+v asks %q, want %q", test.event, last.PrefixText+last.Piece, text)
+		}
+		for i, s := range steps[1:] {
+			if !slices.Equal(s.Prefix, append(slices.Clone(steps[i].Prefix), steps[i].Target)) {
+				t.Errorf("%+v: step %d does not follow step %d", test.event, i+1, i)
+			}
+		}
+	}
+
+	var boundary *lm.BoundaryError
+	if _, err := smol.Resolve(t.Context(), []event.Event{{Prefix: "Ans", Target: "wer", Join: &none}}); !errors.As(err, &boundary) {
+		t.Errorf("tokens that merge across the boundary: %v", err)
+	} else if len(boundary.Alone) == 0 || len(boundary.Together) == 0 {
+		t.Errorf("both tokenisations should be shown: %v", err)
+	}
+	if _, err := smol.Resolve(t.Context(), []event.Event{{Prefix: "", Target: "Paris"}}); !errors.Is(err, lm.ErrEmptyPrefix) {
+		t.Errorf("an empty prefix on a model without BOS: %v", err)
+	}
+	if _, err := smol.Resolve(t.Context(), []event.Event{{Prefix: "Paris", Target: ""}}); err == nil {
+		t.Error("an empty target was accepted")
+	}
+}
+
+// On a model whose metadata asks for it, BOS comes once and first, also in front
+// of an empty prefix, and text that spells it is text.
+func TestBOS(t *testing.T) {
+	model := open(t, modeltest.Gemma)
+	r := &event.Reader{Model: model}
+	bos := model.Info().BOS
+	for _, prefix := range []string{"", "Paris is in", "<bos>Paris is in"} {
+		steps := resolve(t, r, event.Event{Prefix: prefix, Target: "France"})
+		n := 0
+		for _, token := range steps[0].Prefix {
+			if token == bos {
+				n++
+			}
+		}
+		if n != 1 || steps[0].Prefix[0] != bos {
+			t.Errorf("prefix %q is read as %v with BOS %d", prefix, steps[0].Prefix, bos)
+		}
+	}
+}
+
+// The chain rule over tokens, whichever way the text is cut: a long target is the
+// product of its tokens' probabilities, each after those before it.
+func TestChainRule(t *testing.T) {
+	r := &event.Reader{Model: open(t, modeltest.SmolLM)}
+	raw := calibrate.Calibration{Method: calibrate.Raw}
+	sum := func(steps []event.Step) float64 {
+		readings, err := r.Read(t.Context(), steps, raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total := 0.0
+		for _, reading := range readings {
+			total += reading.LogP.Lo
+		}
+		return total
+	}
+	whole, err := r.Likelihood(t.Context(), "The quick", "brown fox jumps over the lazy dog.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := resolve(t, r, event.Event{Prefix: "The quick", Target: "brown fox jumps"})
+	rest := resolve(t, r, event.Event{Prefix: "The quick brown fox jumps", Target: "over the lazy dog."})
+	if a, b := sum(whole), sum(first)+sum(rest); math.Abs(a-b) > 1e-3 {
+		t.Errorf("log likelihood %g as one target and %g as two", a, b)
+	}
+	if _, err := r.Likelihood(t.Context(), "", "The quick brown fox"); !errors.Is(err, lm.ErrEmptyPrefix) {
+		t.Errorf("the first token of a text on a model without BOS: %v", err)
+	}
+}
+
+func TestTop(t *testing.T) {
+	model := &counted{Model: open(t, modeltest.SmolLM)}
+	r := &event.Reader{Model: model, Cache: &memory{}}
+	for _, reading := range modeltest.SmolLM.Readings(t)[:5] {
+		for range 2 { // from the model, and from the cache
+			top, err := r.Top(t.Context(), reading.Prefix, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range reading.Top {
+				if top[i].Token != lm.Token(want[0]) || math.Abs(top[i].LogP.Lo-want[1]) > 0.01 || top[i].Piece == "" {
+					t.Errorf("after %q number %d is %+v, want %v", reading.Prefix, i, top[i], want)
+				}
+			}
+		}
+	}
+	if model.prefixes != 5 {
+		t.Errorf("the model read %d prefixes, want 5", model.prefixes)
+	}
+	if _, err := r.Top(t.Context(), "A robin", 0); err == nil {
+		t.Error("the top 0 tokens were returned")
+	}
+}
+
+// truncated is a backend that tells of the k most probable tokens only, as a
+// server does.
+type truncated struct {
+	lm.Model
+	k int
+}
+
+func (m *truncated) Info() lm.Info {
+	info := m.Model.Info()
+	info.Whole = false
+	return info
+}
+
+func (m *truncated) Read(ctx context.Context, prefixes [][]lm.Token, yield func(int, lm.Distribution) error) error {
+	return m.Model.Read(ctx, prefixes, func(i int, d lm.Distribution) error {
+		s, err := calibrate.Summarize(d.Logits, nil)
+		if err != nil {
+			return err
+		}
+		all := make([]lm.TokenLogProb, len(d.Logits))
+		for t, l := range d.Logits {
+			all[t] = lm.TokenLogProb{Token: lm.Token(t), LogProb: s.LogP(float64(l)).Lo}
+		}
+		slices.SortFunc(all, func(a, b lm.TokenLogProb) int {
+			if a.LogProb != b.LogProb {
+				if a.LogProb > b.LogProb {
+					return -1
+				}
+				return 1
+			}
+			return int(a.Token - b.Token)
+		})
+		return yield(i, lm.Distribution{Top: all[:m.k], Vocabulary: d.Vocabulary})
+	})
+}
+
+// For a truncated copy of whole distributions the truth lies in the interval: for
+// P, C, the event probability, WMC and ρ, under every calibration.
+func TestIntervalsHoldTheTruth(t *testing.T) {
+	for _, ref := range modeltest.All {
+		t.Run(ref.Name, func(t *testing.T) {
+			whole := &event.Reader{Model: open(t, ref), Cache: &memory{}}
+			cut := &event.Reader{Model: &truncated{whole.Model, 20}, Cache: &memory{}}
+			var events []event.Event
+			for _, reading := range ref.Readings(t) {
+				for _, target := range reading.Targets {
+					events = append(events, event.Event{Prefix: reading.Prefix, Target: strings.TrimSpace(target.Text)})
+				}
+				for _, top := range reading.Top[:3] { // among the 20 as well
+					if piece := string(whole.Model.Piece(lm.Token(top[0]))); strings.HasPrefix(piece, " ") && len(piece) > 1 {
+						events = append(events, event.Event{Prefix: reading.Prefix, Target: piece[1:]})
+					}
+				}
+			}
+			steps := resolve(t, whole, events...)
+			var cals []calibrate.Calibration
+			for _, p := range []float64{0.80, 0.85, 0.90, 0.95} {
+				cals = append(cals, calibrate.Calibration{Method: calibrate.NucleusEntropy, P: p}, calibrate.Calibration{Method: calibrate.NucleusSize, P: p})
+			}
+			cals = append(cals, calibrate.Calibration{Method: calibrate.Raw}, calibrate.Calibration{Method: calibrate.Entropy})
+			truth := make([][]event.Reading, len(cals))
+			bounds := make([][]event.Reading, len(cals))
+			for c, cal := range cals {
+				var err error
+				if truth[c], err = whole.Read(t.Context(), steps, cal); err != nil {
+					t.Fatal(err)
+				}
+				if bounds[c], err = cut.Read(t.Context(), steps, cal); err != nil {
+					t.Fatal(err)
+				}
+				for i := range steps {
+					for _, q := range []struct {
+						name   string
+						in     calibrate.Interval
+						number float64
+					}{
+						{"log P", bounds[c][i].LogP, truth[c][i].LogP.Lo},
+						{"C", bounds[c][i].C, truth[c][i].C.Lo},
+						{"event probability", bounds[c][i].EventP, truth[c][i].EventP.Lo},
+						{"live region", bounds[c][i].Size, truth[c][i].Size.Lo},
+					} {
+						if slack := 1e-9 * math.Max(1, math.Abs(q.number)); q.number < q.in.Lo-slack || q.number > q.in.Hi+slack {
+							t.Errorf("%v, %q after %q: %s %v is not in %v", cals[c], steps[i].Piece, steps[i].PrefixText, q.name, q.number, q.in)
+						}
+					}
+				}
+			}
+			rapid.Check(t, func(rt *rapid.T) {
+				c := rapid.IntRange(0, len(cals)-1).Draw(rt, "calibration")
+				n := rapid.IntRange(1, 6).Draw(rt, "variables")
+				f := formula(rt, n, 4)
+				w := make([]logic.Weight, n)
+				lo, hi := make([]float64, n), make([]float64, n)
+				for v := range n {
+					i := rapid.IntRange(0, len(steps)-1).Draw(rt, "event")
+					w[v] = logic.WeightFromLogit(truth[c][i].Logit.Lo)
+					lo[v], hi[v] = bounds[c][i].EventP.Lo, bounds[c][i].EventP.Hi
+				}
+				d, err := logic.Compile(context.Background(), f)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				wmc := d.WMC(w)
+				low, high := d.Bounds(lo, hi)
+				if wmc < low-1e-9 || wmc > high+1e-9 {
+					rt.Fatalf("WMC %g is not in [%g, %g]", wmc, low, high)
+				}
+				wmc0 := d.WMC0()
+				if wmc0 == 1 {
+					return // ρ of a tautology is undefined
+				}
+				rho := func(x float64) float64 { return (x - wmc0) / (1 - wmc0) }
+				if rho(wmc) < rho(low)-1e-9 || rho(wmc) > rho(high)+1e-9 {
+					rt.Fatalf("ρ %g is not in [%g, %g]", rho(wmc), rho(low), rho(high))
+				}
+			})
+		})
+	}
+}
+
+// formula draws a formula over n variables.
+func formula(t *rapid.T, n, depth int) *logic.Formula {
+	if depth == 0 || rapid.IntRange(0, 3).Draw(t, "leaf") == 0 {
+		return logic.Literal(logic.Var(rapid.IntRange(0, n-1).Draw(t, "variable")))
+	}
+	sub := func() *logic.Formula { return formula(t, n, depth-1) }
+	switch rapid.IntRange(0, 6).Draw(t, "connective") {
+	case 0:
+		return logic.Not(sub())
+	case 1:
+		return logic.And(sub(), sub())
+	case 2:
+		return logic.Or(sub(), sub())
+	case 3:
+		return logic.Implies(sub(), sub())
+	case 4:
+		return logic.Iff(sub(), sub())
+	case 5:
+		return logic.Xor(sub(), sub())
+	default:
+		return logic.AtLeast(2, sub(), sub(), sub())
+	}
+}
