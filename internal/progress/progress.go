@@ -1,0 +1,203 @@
+// Package progress shows on a terminal how far something slow has come.
+//
+// Nothing is shown of what takes less than two seconds, nor where there is no
+// terminal. What is shown takes one line, which goes away at the end and
+// before anything else is written; its rate and the time left come from
+// schollz/progressbar.
+package progress
+
+import (
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+const (
+	patience = 2 * time.Second        // what is over sooner is not worth a line
+	refresh  = 150 * time.Millisecond // so that the clock runs between reports
+	bytes    = 1 << 20                // totals from here on are counts of bytes
+)
+
+// Bar is a line on a terminal. Its methods may be called from any goroutine,
+// and on a nil Bar, which shows nothing.
+type Bar struct {
+	w     io.Writer
+	width func() int // columns of the terminal
+
+	mu      sync.Mutex
+	line    *progressbar.ProgressBar // nil between tasks
+	label   string
+	total   int
+	done    int
+	shownAt time.Time     // when the line may first be seen
+	visible bool          // the line is on the screen
+	stop    chan struct{} // ends the refreshing of this task
+}
+
+// New returns a bar on w, which shows nothing unless w is a terminal that can
+// rewrite a line.
+func New(w io.Writer) *Bar {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
+		return nil
+	}
+	return newBar(f, func() int {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width
+		}
+		return 80
+	})
+}
+
+func newBar(w io.Writer, width func() int) *Bar { return &Bar{w: w, width: width} }
+
+// Report tells that done of total parts of a task are finished; total is 0
+// where it is not known. A total of a million or more is taken for bytes.
+// Another label or total, or a smaller done, begins another task, and done == total ends one.
+func (b *Bar) Report(label string, done, total int) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.line == nil || label != b.label || total != b.total || done < b.done {
+		b.end()
+		if total > 0 && done >= total {
+			return
+		}
+		b.begin(label, total)
+	}
+	b.done = done
+	if total > 0 && done >= total {
+		b.end()
+		return
+	}
+	b.line.Set(done)
+}
+
+// Wait begins a task of which no reports may come; the next Report takes its
+// place, and Clear ends it.
+func (b *Bar) Wait(label string) { b.Report(label, 0, 0) }
+
+// Clear ends the task and takes its line away.
+func (b *Bar) Clear() {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.end()
+}
+
+// Close is Clear, for what is done with the bar.
+func (b *Bar) Close() { b.Clear() }
+
+// Wrap returns a writer to w, the same terminal, before whose output the bar's line goes away.
+// The line comes back after output that ends in a newline, if the task still runs.
+func (b *Bar) Wrap(w io.Writer) io.Writer {
+	if b == nil {
+		return w
+	}
+	return &wrapped{b, w}
+}
+
+type wrapped struct {
+	b *Bar
+	w io.Writer
+}
+
+func (x *wrapped) Write(p []byte) (int, error) {
+	x.b.mu.Lock()
+	defer x.b.mu.Unlock()
+	x.b.erase()
+	return x.w.Write(p)
+}
+
+func (b *Bar) begin(label string, total int) {
+	b.label, b.total, b.done = label, total, 0
+	b.shownAt = time.Now().Add(patience)
+	b.stop = make(chan struct{})
+	options := []progressbar.Option{
+		progressbar.OptionSetWriter(gate{b}),
+		progressbar.OptionSetDescription(label),
+		progressbar.OptionUseANSICodes(true),
+		progressbar.OptionSetWidth(max(10, min(40, b.width()-runewidth.StringWidth(label)-50))),
+		progressbar.OptionSetSpinnerChangeInterval(0), // no goroutine of its own
+	}
+	if total > 0 {
+		options = append(options,
+			progressbar.OptionShowBytes(total >= bytes),
+			progressbar.OptionShowCount(),
+			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░"}),
+		)
+		if total < bytes {
+			options = append(options, progressbar.OptionShowIts(), progressbar.OptionSetItsString(""))
+		}
+		b.line = progressbar.NewOptions(total, options...)
+	} else {
+		b.line = progressbar.NewOptions(-1, append(options, progressbar.OptionSpinnerType(14))...)
+	}
+	b.line.StartWithoutRender()
+	go b.run(b.stop)
+}
+
+// run redraws the line until the task ends.
+func (b *Bar) run(stop chan struct{}) {
+	tick := time.NewTicker(refresh)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+		b.mu.Lock()
+		if b.stop == stop && b.line != nil {
+			b.line.RenderBlank()
+		}
+		b.mu.Unlock()
+	}
+}
+
+func (b *Bar) end() {
+	if b.line == nil {
+		return
+	}
+	close(b.stop)
+	b.line, b.stop = nil, nil
+	b.erase()
+}
+
+func (b *Bar) erase() {
+	if b.visible {
+		io.WriteString(b.w, "\r\x1b[K")
+		b.visible = false
+	}
+}
+
+// gate is what the progress bar writes to. It lets a line through when the task
+// has gone on long enough to show one, cut to the terminal's width of the
+// moment so that it never wraps.
+type gate struct{ b *Bar }
+
+func (g gate) Write(p []byte) (int, error) {
+	if time.Now().Before(g.b.shownAt) {
+		return len(p), nil
+	}
+	line := strings.NewReplacer("\r", "", "\x1b[0K", "", "\x1b[2K", "").Replace(string(p))
+	if line == "" {
+		return len(p), nil
+	}
+	line = runewidth.Truncate(strings.TrimRight(line, " "), g.b.width()-1, "…")
+	g.b.visible = true
+	if _, err := io.WriteString(g.b.w, "\r"+line+"\x1b[K"); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
