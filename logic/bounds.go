@@ -1,0 +1,269 @@
+package logic
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Range is an interval that a value is sure to lie in, Lo ≤ Hi.
+type Range struct{ Lo, Hi float64 }
+
+// Bounds returns sure bounds on WMC when each variable's probability is only known to lie within
+// [lo[v], hi[v]]. WMC is linear in each probability, so its extremes lie in corners of the box: variables
+// in which it is monotone over the box (by their polarity in the formula, or by the sign of the
+// derivative's bounds) are set to the end that matters; what is left is split on, within a budget, and
+// bounded on the diagram. Where all variables are decided the bounds are tight; they are always rounded
+// outwards. A bound that is no number counts as unknown, 0 or 1.
+func (d *Diagram) Bounds(lo, hi []float64) (float64, float64) {
+	low, high := make([]Weight, d.width()), make([]Weight, d.width())
+	for _, v := range d.vars {
+		low[v], high[v] = WeightFromProbability(lo[v]), WeightFromProbability(hi[v])
+	}
+	b := d.bound(low, high)
+	return b.low.p, b.high.p
+}
+
+// extreme is a sure bound on WMC from one side: p on WMC(F), q on WMC(¬F) from the other, and p's
+// logarithm. at is the corner where it is attained, nil if it is not known to be.
+type extreme struct {
+	p, q, log float64
+	at        []Weight
+}
+
+type bounds struct {
+	low, high extreme
+	exact     bool // the box is a point
+}
+
+// bound bounds WMC over the box [lo, hi], which it puts in order.
+func (d *Diagram) bound(lo, hi []Weight) bounds {
+	lo, hi = slices.Clone(lo), slices.Clone(hi)
+	point := true
+	for _, v := range d.leaf {
+		if !(lo[v].P >= 0 && lo[v].P <= 1) {
+			lo[v] = Weight{0, 1}
+		}
+		if !(hi[v].P >= 0 && hi[v].P <= 1) {
+			hi[v] = Weight{1, 0}
+		}
+		if lo[v].P > hi[v].P || lo[v].P == hi[v].P && lo[v].Q < hi[v].Q {
+			lo[v], hi[v] = hi[v], lo[v]
+		}
+		point = point && lo[v] == hi[v]
+	}
+	if point {
+		p, q := d.both(lo)
+		x := extreme{min(p, 1), min(q, 1), min(0, d.logOf(lo, p, q, d.root)), lo}
+		return bounds{x, x, true}
+	}
+	// A split costs some passes over the diagram; a large one gets fewer.
+	budget := min(max(1, 1_000_000/(1+len(d.nodes))), 512)
+	b := bounds{low: d.extreme(lo, hi, -1, budget), high: d.extreme(lo, hi, 1, budget)}
+	slack := 0x1p-52 * float64(4*(1+len(d.leaf)+len(d.nodes)))
+	b.low.p = max(0, b.low.p*(1-slack))
+	b.low.log -= slack
+	b.low.q = min(1, b.low.q*(1+slack))
+	b.high.p = min(1, b.high.p*(1+slack))
+	b.high.log = min(0, b.high.log+slack)
+	b.high.q = max(0, b.high.q*(1-slack))
+	return b
+}
+
+// extreme returns the least (side -1) or greatest (side 1) WMC over the box, or a sure bound on it.
+func (d *Diagram) extreme(lo, hi []Weight, side int, budget int) extreme {
+	lo, hi = slices.Clone(lo), slices.Clone(hi)
+	free := make([]int, 0, len(d.leaf)) // leaves not yet decided
+	decide := func(i int, increasing bool) {
+		v := d.leaf[i]
+		if increasing == (side > 0) {
+			lo[v] = hi[v]
+		} else {
+			hi[v] = lo[v]
+		}
+	}
+	for i, v := range d.leaf {
+		switch {
+		case lo[v] == hi[v]:
+		case d.pol[i] == 1:
+			decide(i, true)
+		case d.pol[i] == 2:
+			decide(i, false)
+		default:
+			free = append(free, i)
+		}
+	}
+	var box *interval
+	for len(free) > 0 {
+		box = d.interval(lo, hi)
+		left := free[:0]
+		for _, i := range free {
+			g := box.adj[1+i]
+			switch {
+			case g.Lo >= 0:
+				decide(i, true)
+			case g.Hi <= 0:
+				decide(i, false)
+			default:
+				left = append(left, i)
+			}
+		}
+		if len(left) == len(free) {
+			break
+		}
+		free = left
+	}
+	if len(free) == 0 {
+		p, q := d.both(lo)
+		return extreme{min(p, 1), min(q, 1), min(0, d.logOf(lo, p, q, d.root)), lo}
+	}
+	if budget > 1 {
+		// Split on the variable that may matter most; in each half it is decided.
+		best, most := -1, -1.0
+		for _, i := range free {
+			v := d.leaf[i]
+			g := box.adj[1+i]
+			if m := (hi[v].P - lo[v].P) * max(-g.Lo, g.Hi); m > most {
+				best, most = i, m
+			}
+		}
+		v := d.leaf[best]
+		l, h := lo[v], hi[v]
+		hi[v] = l
+		a := d.extreme(lo, hi, side, budget/2)
+		lo[v], hi[v] = h, h
+		b := d.extreme(lo, hi, side, budget/2)
+		if (a.log < b.log || a.log == b.log && a.p < b.p) == (side < 0) {
+			return a
+		}
+		return b
+	}
+	var x extreme
+	if side < 0 {
+		x = extreme{p: box.low[d.root], q: box.high[d.root^1]}
+		x.log = math.Inf(-1)
+	} else {
+		x = extreme{p: min(1, box.high[d.root]), q: box.low[d.root^1]}
+		x.log = 0
+	}
+	switch {
+	case x.p > 0.5:
+		x.log = math.Log1p(-min(x.q, 1))
+	case x.p > tiny:
+		x.log = math.Log(x.p)
+	case side > 0:
+		x.log = math.Log(tiny)
+	}
+	return x
+}
+
+// interval holds bounds on every edge's probability and on every slot's derivative over a box.
+type interval struct {
+	low, high []float64 // by edge
+	adj       []Range   // by slot
+}
+
+func (d *Diagram) interval(lo, hi []Weight) *interval {
+	n := d.edges()
+	x := &interval{make([]float64, n), make([]float64, n), make([]Range, n/2)}
+	low, high := x.low, x.high
+	low[0], high[0] = 1, 1
+	j := 2
+	for _, v := range d.leaf {
+		low[j], high[j] = lo[v].P, hi[v].P
+		low[j+1], high[j+1] = hi[v].Q, lo[v].Q
+		j += 2
+	}
+	for i := range d.nodes {
+		nd := &d.nodes[i]
+		t, u := nd.t, nd.t^1
+		for s := edge(0); s < 2; s++ {
+			// t is independent of h and l, so the ends of its interval are the extremes.
+			h, l := nd.h^s, nd.l^s
+			low[j] = min(low[t]*low[h]+high[u]*low[l], high[t]*low[h]+low[u]*low[l])
+			high[j] = max(low[t]*high[h]+high[u]*high[l], high[t]*high[h]+low[u]*high[l])
+			j++
+		}
+	}
+	x.adj[d.root>>1] = Range{1, 1}
+	if d.root&1 != 0 {
+		x.adj[d.root>>1] = Range{-1, -1}
+	}
+	for i := len(d.nodes) - 1; i >= 0; i-- {
+		a := x.adj[1+len(d.leaf)+i]
+		if a == (Range{}) {
+			continue
+		}
+		nd := &d.nodes[i]
+		add := func(e edge, lo, hi float64) {
+			r := &x.adj[e>>1]
+			if e&1 != 0 {
+				lo, hi = -hi, -lo
+			}
+			r.Lo += lo
+			r.Hi += hi
+		}
+		times := func(e edge) (float64, float64) { // a times a probability
+			return min(a.Lo*low[e], a.Lo*high[e]), max(a.Hi*low[e], a.Hi*high[e])
+		}
+		p, q := times(nd.t)
+		add(nd.h, p, q)
+		p, q = times(nd.t ^ 1)
+		add(nd.l, p, q)
+		from, to := low[nd.h]-high[nd.l], high[nd.h]-low[nd.l]
+		if nd.l == edgeFalse {
+			from, to = low[nd.h], high[nd.h]
+		}
+		add(nd.t, min(a.Lo*from, a.Lo*to, a.Hi*from, a.Hi*to), max(a.Lo*from, a.Lo*to, a.Hi*from, a.Hi*to))
+	}
+	return x
+}
+
+// ScoreRanges are the measures of one formula when probabilities are known within bounds only.
+type ScoreRanges struct {
+	WMC        Range   // Eq. 1
+	WMC0       float64 // Eq. 3, exact
+	Rho        Range   // Eq. 5
+	RhoDefined bool    // false for a tautology
+	CAcc       Verdict // Eq. 6; Undecided when the bounds admit both
+	Info       float64 // bits, exact
+	Loss       Range   // Eq. 2 in nats
+}
+
+// ScoreBounds bounds a compiled formula's measures when each weight lies between lo[v] and hi[v] (by P).
+// Where they are equal for all variables the result equals Score's.
+func ScoreBounds(d *Diagram, lo, hi []Weight) (ScoreRanges, error) {
+	for _, w := range [][]Weight{lo, hi} {
+		if err := d.Check(w); err != nil {
+			return ScoreRanges{}, err
+		}
+	}
+	for _, v := range d.vars {
+		if lo[v].P > hi[v].P {
+			return ScoreRanges{}, fmt.Errorf("variable %d: the lower bound %g lies above the upper bound %g", int(v), lo[v].P, hi[v].P)
+		}
+	}
+	b := d.bound(lo, hi)
+	u := d.uninformed()
+	s := ScoreRanges{
+		WMC:  Range{b.low.p, b.high.p},
+		WMC0: u.wmc0,
+		Info: u.info,
+		Loss: Range{0 - b.high.log, 0 - b.low.log},
+	}
+	s.Rho.Lo, s.RhoDefined = d.rho(b.low.p, b.low.q)
+	s.Rho.Hi, _ = d.rho(b.high.p, b.high.q)
+	above := func(x extreme) bool {
+		if x.at != nil {
+			return d.better(x.at, x.log)
+		}
+		return x.log > u.log
+	}
+	switch {
+	case above(b.low):
+		s.CAcc = Consistent
+	case !above(b.high):
+		s.CAcc = Inconsistent
+	}
+	return s, nil
+}
