@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/internal/modeltest"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/lm/gguf/header"
-	"github.com/modellog/modellog/internal/modeltest"
 	"github.com/modellog/modellog/lm/store"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/modellog/modellog/internal/modeltest"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/lm/gguf/header"
-	"github.com/modellog/modellog/internal/modeltest"
 	"github.com/modellog/modellog/lm/tokens"
 )
 
