@@ -1,0 +1,47 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot"
+)
+
+// logAxis makes an axis of logarithms to base 10, from a least value ≤ 0 up to 0,
+// with whole powers at its ends and as ticks. The plots draw logarithms on linear axes:
+// a value of zero then is a place below the axis, not an error inside of it. With
+// zero set there is room for one at the lower edge.
+func logAxis(a *plot.Axis, least float64, zero bool) {
+	low := math.Floor(least - 1e-9)
+	step := math.Max(1, math.Ceil(-low/6))
+	low = -step * math.Ceil(-low/step)
+	var ticks plot.ConstantTicks
+	for v := 0.0; v >= low-step/2; v -= step {
+		label := power(int(v))
+		if v == 0 {
+			label = "1"
+		}
+		ticks = append(ticks, plot.Tick{Value: v, Label: label})
+	}
+	a.Min, a.Max = low, 0
+	if zero {
+		a.Min -= step / 2
+		ticks = append(ticks, plot.Tick{Value: a.Min, Label: "0"})
+	}
+	a.Tick.Marker = ticks
+}
+
+// integers is a plot.Ticker for counts: at most some eight whole numbers.
+type integers struct{}
+
+func (integers) Ticks(lo, hi float64) []plot.Tick {
+	step := 1.0
+	for f := 0; (hi-lo)/step > 8; f++ {
+		step = math.Pow(10, float64(f/3)) * []float64{2, 5, 10}[f%3]
+	}
+	var ticks []plot.Tick
+	for v := math.Ceil(lo/step) * step; v <= hi; v += step {
+		ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%.0f", v)})
+	}
+	return ticks
+}

@@ -1,0 +1,183 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+	"sort"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A CalibratedToken is a token with its raw probability in (0, 1] or 0.
+type CalibratedToken struct {
+	Name string
+	P    float64
+}
+
+// Calibration is the map of Eq. 4 for one distribution.
+type Calibration struct {
+	Title   string
+	C       float64           // the offset, in nats, at least 0
+	Nucleus int               // number of tokens in the nucleus; 0 if none is used
+	Tokens  []CalibratedToken // to be marked on the curve, up to 24
+}
+
+// NewCalibration draws the event probability σ(logit(P) + C) over the raw probability
+// P on a logarithmic axis, beside the raw calibration, C = 0. The live region, where
+// an event is more probable than not, is P > σ(−C), about one in eᶜ: its part of the
+// axis is shaded. The tokens are marked on the curve.
+func NewCalibration(d Calibration) (*Figure, error) {
+	const most = 24
+	if err := finite(d.C, "drawing a calibration: C"); err != nil {
+		return nil, err
+	}
+	switch {
+	case d.C < 0 || d.C > 100:
+		return nil, fmt.Errorf("drawing a calibration: C is %g; an entropy or the logarithm of a size lies between 0 and 100", d.C)
+	case d.Nucleus < 0:
+		return nil, fmt.Errorf("drawing a calibration: a nucleus of %d tokens is not possible", d.Nucleus)
+	case len(d.Tokens) > most:
+		return nil, fmt.Errorf("drawing a calibration: %d tokens are too many for one figure; the most is %d", len(d.Tokens), most)
+	}
+	edge := -math.Log1p(math.Exp(d.C)) / math.Ln10 // log₁₀ σ(−C)
+	least := math.Min(-4, edge-2)
+	marks := make([]curveMark, len(d.Tokens))
+	zero := false
+	for i, t := range d.Tokens {
+		p, err := probability(t.P, fmt.Sprintf("drawing a calibration: the probability of token %d (%s)", i+1, printable(t.Name)))
+		if err != nil {
+			return nil, err
+		}
+		if p == 0 {
+			zero = true
+		} else {
+			least = math.Min(least, math.Log10(p))
+		}
+		marks[i] = curveMark{t.Name, math.Log10(p), calibrated(math.Log10(p), d.C)}
+	}
+
+	p := newPlot()
+	logAxis(&p.X, least, zero)
+	p.X.Label.Text = "raw probability P of the token"
+	probabilityAxis(&p.Y, 0)
+	p.Y.Max = 1.13 // the live region's name is written above 1
+	p.Y.Label.Text = "event probability"
+	p.Add(plotFunc(func(c draw.Canvas, p *plot.Plot) {
+		tx, _ := p.Transforms(&c)
+		x := tx(edge)
+		c.FillPolygon(pale, []vg.Point{{X: x, Y: c.Min.Y}, {X: c.Max.X, Y: c.Min.Y}, {X: c.Max.X, Y: c.Max.Y}, {X: x, Y: c.Max.Y}})
+		sty := style(textSize, blue)
+		sty.XAlign, sty.YAlign = text.XRight, text.YTop
+		label := "live region, P > " + number(math.Pow(10, edge))
+		if sty.Width(label) > c.Max.X-x-6 { // the region is narrow: write to its left
+			c.FillText(sty, vg.Point{X: x - 4, Y: c.Max.Y - 2}, label)
+		} else {
+			c.FillText(sty, vg.Point{X: c.Max.X - 4, Y: c.Max.Y - 2}, label)
+		}
+	}), grid{}, plotFunc(func(c draw.Canvas, p *plot.Plot) {
+		tx, ty := p.Transforms(&c)
+		curve := func(offset float64, sty draw.LineStyle) {
+			const points = 300
+			var l []vg.Point
+			for i := 0; i <= points; i++ {
+				x := p.X.Min * (1 - float64(i)/points)
+				l = append(l, vg.Point{X: tx(x), Y: ty(calibrated(x, offset))})
+			}
+			c.StrokeLines(sty, l)
+		}
+		curve(0, line(faint, lineWidth*0.8, 3, 2))
+		curve(d.C, line(blue, lineWidth))
+		drawMarks(c, p, marks)
+	}))
+	keys := []key{{"C = " + number(d.C), blue, stroke}, {"raw, C = 0", faint, dashed}}
+	if d.Nucleus > 0 {
+		keys[0].label += fmt.Sprintf(", nucleus of %d tokens", d.Nucleus)
+	}
+	return &Figure{
+		title:  d.Title,
+		keys:   keys,
+		height: 2.9 * vg.Inch,
+		body:   func(c draw.Canvas) { p.Draw(c) },
+	}, nil
+}
+
+// calibrated returns σ(logit(P) + c) for P = 10ˣ.
+func calibrated(x, c float64) float64 {
+	l := x * math.Ln10
+	if l >= 0 {
+		return 1
+	}
+	return 1 / (1 + math.Exp(math.Log(-math.Expm1(l))-l-c))
+}
+
+type curveMark struct {
+	name string
+	x, y float64 // log₁₀ P, event probability
+}
+
+// drawMarks draws the marked tokens. The curve rises to the right, so the free space
+// is to the left of its upper half and to the right of its lower half: the names go
+// there, pushed apart where they would overlap, and joined to their marks.
+func drawMarks(c draw.Canvas, p *plot.Plot, marks []curveMark) {
+	tx, ty := p.Transforms(&c)
+	marks = append([]curveMark(nil), marks...)
+	sort.SliceStable(marks, func(i, j int) bool { return marks[i].y < marks[j].y })
+	var low, high []vg.Point
+	var lowNames, highNames []string
+	for _, m := range marks {
+		at := vg.Point{X: tx(math.Max(m.x, p.X.Min)), Y: ty(m.y)}
+		label := fmt.Sprintf("%s  %s", m.name, number(m.y))
+		if m.y < 0.5 {
+			low, lowNames = append(low, at), append(lowNames, label)
+		} else {
+			high, highNames = append(high, at), append(highNames, label)
+		}
+	}
+	sty := style(textSize, ink)
+	sty.YAlign = text.YCenter
+	const offset, lineHeight = vg.Length(14), 1.25 * textSize
+	put := func(points []vg.Point, names []string, side vg.Length) {
+		ys := spread(points, lineHeight, c.Min.Y+lineHeight, c.Max.Y-1.6*lineHeight)
+		for i, at := range points {
+			to := vg.Point{X: at.X + side*offset, Y: ys[i]}
+			c.StrokeLines(line(faint, 0.5), []vg.Point{at, to})
+			s := sty
+			if side < 0 {
+				s.XAlign = text.XRight
+			}
+			room := c.Max.X - to.X - 4
+			if side < 0 {
+				room = to.X - c.Min.X - 4
+			}
+			c.FillText(s, to.Add(vg.Point{X: side * 2, Y: 0.5}), fit(names[i], s, room))
+		}
+		for _, at := range points {
+			c.DrawGlyph(draw.GlyphStyle{Color: blue, Radius: 2.8, Shape: draw.CircleGlyph{}}, at)
+		}
+	}
+	put(low, lowNames, 1)
+	put(high, highNames, -1)
+}
+
+// spread returns heights near those of the points, which ascend, at least gap apart
+// and within the bounds as far as there is room.
+func spread(points []vg.Point, gap, lo, hi vg.Length) []vg.Length {
+	ys := make([]vg.Length, len(points))
+	for i, p := range points {
+		ys[i] = max(p.Y, lo)
+		if i > 0 {
+			ys[i] = max(ys[i], ys[i-1]+gap)
+		}
+	}
+	for i := len(ys) - 1; i >= 0; i-- {
+		if i == len(ys)-1 {
+			ys[i] = min(ys[i], hi)
+		} else {
+			ys[i] = min(ys[i], ys[i+1]-gap)
+		}
+	}
+	return ys
+}
