@@ -120,8 +120,8 @@ func (e *Error) Lines(width int) (line, carets string) {
 }
 
 // Detail returns the message with the line and the carets below it.
-func (e *Error) Detail(width int) string {
-	line, carets := e.Lines(width - 2)
+func (e *Error) Detail() string {
+	line, carets := e.Lines(78)
 	return e.Error() + "\n  " + line + "\n  " + carets
 }
 

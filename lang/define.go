@@ -1,0 +1,150 @@
+package lang
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/modellog/modellog/lang/syntax"
+)
+
+// definition is what a name stands for.
+type definition struct {
+	name   string
+	params []string // a schema's holes; nil otherwise
+	body   syntax.Expr
+	src    *syntax.Source
+	pos    syntax.Pos
+
+	value value // the body written out, once that was needed
+	known bool  // value is up to date
+}
+
+// kind says what a definition is, for %who, completion and messages.
+func (d *definition) kind() string {
+	switch {
+	case d.params != nil:
+		return "schema"
+	case d.value.kind == ladderValue:
+		return "ladder"
+	case d.value.kind == formulaValue && d.value.t.op == termAtom && d.value.t.atom.kind != atomText:
+		return "event"
+	}
+	return "formula"
+}
+
+// define carries out a definition, or leaves everything as it was.
+func (s *Session) define(u *unit, stmt *syntax.Definition) error {
+	name := stmt.Name.Text
+	if f := findFunction(name); f != nil {
+		return u.src.Errorf(stmt.Name, "%q is a function of the language, %s; choose another name", name, f.usage)
+	}
+	start, _ := stmt.Span()
+	d := &definition{name: name, body: stmt.X, src: u.src, pos: start}
+	for _, hole := range stmt.Params {
+		if f := findFunction(hole.Text); f != nil {
+			return u.src.Errorf(hole, "%q is a function of the language, %s; give the hole another name", hole.Text, f.usage)
+		}
+		d.params = append(d.params, hole.Text)
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.names[name]
+	s.names[name] = d
+	if old != nil {
+		s.forget()
+	}
+	// Write it out once, to see that it can be.
+	e := newExpander(s, u.src)
+	if err := e.check(d); err != nil {
+		if old != nil {
+			s.names[name] = old
+			s.forget()
+		} else {
+			delete(s.names, name)
+		}
+		return err
+	}
+	if old == nil {
+		s.order = append(s.order, name)
+	} else {
+		s.relabel()
+	}
+	s.label(d)
+	return nil
+}
+
+// forget marks what all names were written out to as out of date.
+func (s *Session) forget() {
+	for _, d := range s.names {
+		d.known = false
+	}
+}
+
+// label notes that a definition's name stands for an atom, if it does.
+func (s *Session) label(d *definition) {
+	if !d.known || d.value.kind != formulaValue || d.value.t.op != termAtom {
+		return
+	}
+	key := d.value.t.atom.key
+	if !slices.Contains(s.labels[key], d.name) {
+		s.labels[key] = append(s.labels[key], d.name)
+	}
+}
+
+// relabel notes it for all names anew, after one was redefined.
+func (s *Session) relabel() {
+	s.labels = map[string][]string{}
+	for _, name := range s.order {
+		d := s.names[name]
+		if d.params != nil {
+			continue
+		}
+		if !d.known {
+			// What no longer holds together labels nothing; using it
+			// will say why.
+			if _, err := newExpander(s, d.src).definition(d); err != nil {
+				continue
+			}
+		}
+		s.label(d)
+	}
+}
+
+// lookup finds what a name stands for, and otherwise says what is near.
+func (s *Session) lookup(src *syntax.Source, n *syntax.Name, holes map[string]value) (*definition, error) {
+	if d := s.names[n.Text]; d != nil {
+		return d, nil
+	}
+	if f := findFunction(n.Text); f != nil {
+		return nil, src.Errorf(n, "%q is a function; write %s", n.Text, f.usage)
+	}
+	known := s.known(holes)
+	if near := syntax.Nearest(n.Text, known); near != "" {
+		return nil, src.Errorf(n, "no event or formula is called %q; did you mean %q?", n.Text, near)
+	}
+	return nil, src.Errorf(n, `no event or formula is called %q; define it first, as in %s = M("prefix", "target")`, n.Text, n.Text)
+}
+
+// known lists what a name may be: holes, the session's names, functions.
+func (s *Session) known(holes map[string]value) []string {
+	var known []string
+	for h := range holes {
+		known = append(known, h)
+	}
+	slices.Sort(known)
+	known = append(known, s.order...)
+	for _, f := range functions {
+		known = append(known, f.name)
+	}
+	return known
+}
+
+// message returns what an error says without the place that it names.
+func message(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Msg
+	}
+	return err.Error()
+}

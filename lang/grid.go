@@ -1,0 +1,154 @@
+package lang
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// grid lays cells out in columns. The flexible column is cut so that lines fit
+// the width; the others keep theirs.
+type grid struct {
+	head   []column
+	rows   [][]string
+	indent int
+}
+
+type column struct {
+	title string
+	right bool   // aligned to the right
+	flex  bool   // cut where the line would be too long …
+	left  bool   // … on its left, because its end matters more
+	style string // ANSI code of the cells
+}
+
+// gap is the space between columns.
+const gap = 3
+
+func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
+
+// lines returns the header and the rows.
+func (g *grid) lines(st Style) []string {
+	widths := make([]int, len(g.head))
+	titled := false
+	for i, c := range g.head {
+		widths[i] = runewidth.StringWidth(c.title)
+		titled = titled || c.title != ""
+	}
+	for _, row := range g.rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], runewidth.StringWidth(cell))
+		}
+	}
+	total := g.indent + gap*(len(widths)-1)
+	for _, w := range widths {
+		total += w
+	}
+	if over := total - st.width(); over > 0 {
+		// The flexible columns give way, the widest first.
+		for ; over > 0; over-- {
+			widest := -1
+			for i, c := range g.head {
+				if c.flex && widths[i] > minFlex && (widest < 0 || widths[i] > widths[widest]) {
+					widest = i
+				}
+			}
+			if widest < 0 {
+				break
+			}
+			widths[widest]--
+		}
+	}
+
+	var out []string
+	line := func(cells []string, style func(i int) string) {
+		var b strings.Builder
+		b.WriteString(strings.Repeat(" ", g.indent))
+		for i, cell := range cells {
+			c := g.head[i]
+			if c.left {
+				cell = cutLeft(cell, widths[i])
+			} else if c.flex {
+				cell = cutRight(cell, widths[i])
+			}
+			pad := strings.Repeat(" ", max(0, widths[i]-runewidth.StringWidth(cell)))
+			painted := st.paint(style(i), cell)
+			switch {
+			case c.right:
+				b.WriteString(pad + painted)
+			case i == len(cells)-1:
+				b.WriteString(painted)
+			default:
+				b.WriteString(painted + pad)
+			}
+			if i < len(cells)-1 {
+				b.WriteString(strings.Repeat(" ", gap))
+			}
+		}
+		out = append(out, strings.TrimRight(b.String(), " "))
+	}
+	if titled {
+		titles := make([]string, len(g.head))
+		for i, c := range g.head {
+			titles[i] = c.title
+		}
+		line(titles, func(int) string { return styleDim })
+	}
+	for _, row := range g.rows {
+		line(row, func(i int) string { return g.head[i].style })
+	}
+	return out
+}
+
+// minFlex is the least width that a flexible column is cut to.
+const minFlex = 12
+
+// maxRows is how many rows a result shows in a terminal; JSON has all.
+const maxRows = 50
+
+// cutRight cuts a text's end to a width in columns.
+func cutRight(s string, width int) string {
+	if runewidth.StringWidth(s) <= width {
+		return s
+	}
+	return runewidth.Truncate(s, max(width, 1), "…")
+}
+
+// cutLeft cuts a text's start to a width in columns.
+func cutLeft(s string, width int) string {
+	if runewidth.StringWidth(s) <= width {
+		return s
+	}
+	w, runes := 1, []rune(s)
+	i := len(runes)
+	for i > 0 && w+runewidth.RuneWidth(runes[i-1]) <= width {
+		i--
+		w += runewidth.RuneWidth(runes[i])
+	}
+	return "…" + string(runes[i:])
+}
+
+// escape makes a text fit for one line of a terminal: what would move the
+// cursor or be invisible is shown as an escape sequence.
+func escape(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == ' ' || unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r < 0x80:
+			b.WriteString(`\x` + string("0123456789abcdef"[r>>4]) + string("0123456789abcdef"[r&15]))
+		default:
+			b.WriteString("·")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,114 @@
+package lang
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/modellog/modellog/calibrate"
+)
+
+// figures shows a number with n significant figures. A number that is a whole one exactly
+// (a probability of 0 or 1, a count) is shown without decimals, so that "1" is
+// certainty and "1.00" is not.
+func figures(x float64, n int) string {
+	switch {
+	case math.IsNaN(x):
+		return "undefined"
+	case math.IsInf(x, 1):
+		return "∞"
+	case math.IsInf(x, -1):
+		return "-∞"
+	case x == math.Trunc(x) && math.Abs(x) < 1e15:
+		return strconv.FormatFloat(x+0, 'f', 0, 64) // +0 turns -0 into 0
+	}
+	a := math.Abs(x)
+	if a < 1e-4 || a >= 1e6 {
+		return strconv.FormatFloat(x, 'e', n-1, 64)
+	}
+	// Rounding may carry into another digit (0.9996 → 1.00), so look at
+	// the exponent after it.
+	exp := strconv.FormatFloat(a, 'e', n-1, 64)
+	e, _ := strconv.Atoi(exp[strings.IndexByte(exp, 'e')+1:])
+	return strconv.FormatFloat(x, 'f', max(0, n-1-e), 64)
+}
+
+// sig is the precision of reports, and sigValue that of a single value.
+const (
+	sig      = 3
+	sigValue = 6
+)
+
+// show shows a number or the interval that it lies in.
+func show(i calibrate.Interval, n int) string {
+	if i.IsExact() || math.IsNaN(i.Lo) || math.IsNaN(i.Hi) {
+		return figures(i.Lo, n)
+	}
+	lo, hi := figures(i.Lo, n), figures(i.Hi, n)
+	if lo == hi {
+		return lo
+	}
+	return lo + " … " + hi
+}
+
+// signed is show with a plus sign before what is not negative.
+func signed(i calibrate.Interval, n int) string {
+	plus := func(x float64) string {
+		s := figures(x, n)
+		if x >= 0 {
+			s = "+" + s
+		}
+		return s
+	}
+	if i.IsExact() || math.IsNaN(i.Lo) {
+		return plus(i.Lo)
+	}
+	return plus(i.Lo) + " … " + plus(i.Hi)
+}
+
+// count shows a whole number with commas between the thousands.
+func count(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// number is an interval that marshals as the JSON: a number, [lo, hi],
+// or null where it is undefined or infinite.
+type number calibrate.Interval
+
+func (n number) MarshalJSON() ([]byte, error) {
+	if n.Lo == n.Hi || math.IsNaN(n.Lo) || math.IsNaN(n.Hi) {
+		return appendNumber(nil, n.Lo+0*n.Hi), nil
+	}
+	b := appendNumber([]byte{'['}, n.Lo)
+	b = appendNumber(append(b, ','), n.Hi)
+	return append(b, ']'), nil
+}
+
+func appendNumber(b []byte, x float64) []byte {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return append(b, "null"...)
+	}
+	format := byte('f')
+	if a := math.Abs(x); a != 0 && (a < 1e-6 || a >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(b, x+0, format, -1, 64)
+}
+
+// percent shows a share of one with one decimal.
+func percent(x float64) string { return fmt.Sprintf("%.1f", 100*x) }
+
+// exact reports whether each of the intervals is one number.
+func exact(is ...calibrate.Interval) bool {
+	for _, i := range is {
+		if !i.IsExact() {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,269 @@
+package lang
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxRow is how long a line of a data file may be in bytes.
+const maxRow = 1 << 20
+
+// rows reads a data file's rows one by one, in the order of a schema's holes.
+type rows struct {
+	file  *os.File
+	next  func() (values []string, line int, err error)
+	total int // an estimate of how many there are; 0 if unknown
+}
+
+// rowError is a row that cannot be used; the ones after it can.
+type rowError struct {
+	line int
+	msg  string
+}
+
+func (e *rowError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.msg) }
+
+// openRows opens a CSV, TSV or JSONL file, told apart by the name's ending. A byte-order mark is
+// skipped, and lines may end in CRLF.
+func openRows(path string, holes []string) (*rows, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &rows{file: f}
+	if r.total, err = countLines(f); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("reading %s: %w", displayPath(path), err)
+	}
+	b := bufio.NewReaderSize(f, 64<<10)
+	if mark, _ := b.Peek(3); string(mark) == "\xEF\xBB\xBF" {
+		b.Discard(3)
+	}
+	if mark, _ := b.Peek(2); string(mark) == "\xFF\xFE" || string(mark) == "\xFE\xFF" {
+		f.Close()
+		return nil, fmt.Errorf("%s is in UTF-16; save it as UTF-8", displayPath(path))
+	}
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".jsonl", ".ndjson":
+		r.next = jsonRows(b, holes)
+	case ".csv":
+		r.next, err = csvRows(b, ',', holes)
+	case ".tsv":
+		r.next, err = csvRows(b, '\t', holes)
+	default:
+		err = errors.New("the rows of a run are in a .csv, .tsv or .jsonl file")
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// countLines counts a file's lines and goes back to its start.
+func countLines(f *os.File) (int, error) {
+	buf := make([]byte, 256<<10)
+	n, last := 0, byte('\n')
+	for {
+		k, err := f.Read(buf)
+		if k > 0 {
+			n += bytes.Count(buf[:k], []byte{'\n'})
+			last = buf[k-1]
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	if last != '\n' {
+		n++
+	}
+	_, err := f.Seek(0, io.SeekStart)
+	return n, err
+}
+
+// readLine returns the next line without its end; a longer line than maxRow is skipped and
+// reported.
+func readLine(b *bufio.Reader, line *int) ([]byte, error) {
+	var text []byte
+	*line++
+	for long := false; ; {
+		part, err := b.ReadSlice('\n')
+		if !long {
+			text = append(text, part...)
+			long = len(text) > maxRow
+		}
+		switch {
+		case err == bufio.ErrBufferFull:
+			continue
+		case err == io.EOF && len(text) == 0:
+			return nil, io.EOF
+		case err != nil && err != io.EOF:
+			return nil, err
+		case long:
+			return nil, &rowError{*line, fmt.Sprintf("it is longer than %d KB", maxRow>>10)}
+		}
+		return bytes.TrimRight(text, "\r\n"), nil
+	}
+}
+
+// jsonRows reads objects, whose fields are the holes, or arrays in the holes' order.
+func jsonRows(b *bufio.Reader, holes []string) func() ([]string, int, error) {
+	line := 0
+	return func() ([]string, int, error) {
+		var text []byte
+		for len(bytes.TrimSpace(text)) == 0 {
+			var err error
+			if text, err = readLine(b, &line); err != nil {
+				return nil, line, err
+			}
+		}
+		bad := func(format string, args ...any) ([]string, int, error) {
+			return nil, line, &rowError{line, fmt.Sprintf(format, args...)}
+		}
+		if !utf8.Valid(text) {
+			return bad("it is not UTF-8")
+		}
+		raw := make([]json.RawMessage, len(holes))
+		if bytes.TrimSpace(text)[0] == '[' {
+			var values []json.RawMessage
+			if err := json.Unmarshal(text, &values); err != nil {
+				return bad("it is not JSON: %v", err)
+			}
+			if len(values) != len(holes) {
+				return bad("it has %s, and the schema %s", plural(len(values), "value"), plural(len(holes), "hole"))
+			}
+			raw = values
+		} else {
+			var fields map[string]json.RawMessage
+			if err := json.Unmarshal(text, &fields); err != nil {
+				return bad("it is not JSON: %v", err)
+			}
+			for i, h := range holes {
+				v, ok := fields[h]
+				if !ok {
+					return bad("it has no field %q", h)
+				}
+				raw[i] = v
+			}
+		}
+		values := make([]string, len(holes))
+		for i, v := range raw {
+			var s string
+			var n json.Number
+			switch {
+			case json.Unmarshal(v, &s) == nil && v[0] == '"':
+				values[i] = s
+			case json.Unmarshal(v, &n) == nil && v[0] != '"' && n != "":
+				values[i] = n.String()
+			default:
+				return bad("%q is neither a text nor a number", holes[i])
+			}
+		}
+		return values, line, nil
+	}
+}
+
+// csvRows reads records. If the first one names all holes, it is a header, and columns are
+// found by name; otherwise each record has as many fields as there are holes, in
+// their order.
+func csvRows(b *bufio.Reader, comma rune, holes []string) (func() ([]string, int, error), error) {
+	limited := &limitedRecords{r: b}
+	r := csv.NewReader(limited)
+	r.Comma = comma
+	r.FieldsPerRecord = -1
+	r.ReuseRecord = true
+	r.LazyQuotes = comma == '\t'
+	read := func() ([]string, int, error) {
+		record, err := r.Read()
+		limited.n = 0
+		line := 0
+		if len(record) > 0 {
+			line, _ = r.FieldPos(0)
+		}
+		var pe *csv.ParseError
+		if errors.As(err, &pe) {
+			return nil, pe.StartLine, &rowError{pe.StartLine, pe.Err.Error()}
+		}
+		return record, line, err
+	}
+	first, line, err := read()
+	if err == io.EOF {
+		return func() ([]string, int, error) { return nil, 0, io.EOF }, nil
+	}
+	var bad *rowError
+	if err != nil && !errors.As(err, &bad) {
+		return nil, err
+	}
+	at := make([]int, len(holes))
+	header := err == nil
+	for i, h := range holes {
+		at[i] = slices.IndexFunc(first, func(f string) bool { return strings.TrimSpace(f) == h })
+		header = header && at[i] >= 0
+	}
+	pending := !header
+	if !header && err == nil && len(first) != len(holes) {
+		return nil, fmt.Errorf("its columns are %s, and the schema needs %s", strings.Join(quoteAll(first), ", "), strings.Join(quoteAll(holes), ", "))
+	}
+	held := slices.Clone(first)
+	return func() ([]string, int, error) {
+		record, l, err2 := held, line, err
+		if !pending {
+			record, l, err2 = read()
+		}
+		pending = false
+		if err2 != nil {
+			return nil, l, err2
+		}
+		values := make([]string, len(holes))
+		for i := range holes {
+			k := i
+			if header {
+				k = at[i]
+			}
+			if k >= len(record) || !header && len(record) != len(holes) {
+				return nil, l, &rowError{l, fmt.Sprintf("it has %s", plural(len(record), "field"))}
+			}
+			if !utf8.ValidString(record[k]) {
+				return nil, l, &rowError{l, "it is not UTF-8"}
+			}
+			values[i] = record[k]
+		}
+		return values, l, nil
+	}, nil
+}
+
+func quoteAll(words []string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = fmt.Sprintf("%q", w)
+	}
+	return out
+}
+
+// limitedRecords refuses a record that does not end, as with a quote that is never
+// closed, before it fills the memory.
+type limitedRecords struct {
+	r io.Reader
+	n int // bytes read since the last record
+}
+
+func (l *limitedRecords) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if l.n += n; l.n > 2*maxRow {
+		return 0, fmt.Errorf("a row is longer than %d KB; a quote may not be closed", maxRow>>10)
+	}
+	return n, err
+}

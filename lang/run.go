@@ -1,0 +1,373 @@
+package lang
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/event"
+	"github.com/modellog/modellog/lang/syntax"
+	"github.com/modellog/modellog/lm"
+	"github.com/modellog/modellog/logic"
+)
+
+// Run is a schema measured on each row of a data file.
+type Run struct {
+	Schema string // with its holes: "implication(x, a, b)"
+	File   string // as it was written
+	Path   string // absolute
+
+	Rows       int // read
+	Scored     int // that the figures below are over
+	MultiToken int // left out because a target has several tokens
+	Bad        []BadRow
+	BadRows    int  // how many are bad; Bad has the first of them
+	Stopped    bool // before the file's end
+
+	Rho       Interval // mean ρ (Eq. 5) over the rows where it is defined
+	CAcc      Interval // share of consistent rows (Eq. 6), in [0, 1]
+	Undecided int      // rows whose CAcc the intervals leave open
+	Undefined int      // rows that are always true, where ρ is undefined
+	Info      float64  // mean informativeness in bits
+	Rhos      []Interval
+
+	Model       *lm.Info
+	Calibration calibrate.Calibration
+}
+
+// BadRow is a row that could not be measured, and why.
+type BadRow struct {
+	Line int
+	Why  string
+}
+
+const (
+	runBatch   = 512 // rows read by the model together
+	maxBadRows = 5   // that are shown one by one
+)
+
+// runCommand measures a schema on a file's rows.
+func (s *Session) runCommand(ctx context.Context, u *unit, c *syntax.Command, words []syntax.Word) error {
+	if len(words) < 2 {
+		return usage(u, c)
+	}
+	name := words[0].Text
+	d := s.names[name]
+	if d == nil || d.params == nil {
+		var schemas []string
+		for _, n := range s.order {
+			if s.names[n].params != nil {
+				schemas = append(schemas, n)
+			}
+		}
+		hint := `; define it first, as in implication(x, a, b) = M(x, a) -> M(x, b)`
+		if near := syntax.Nearest(name, schemas); near != "" {
+			hint = fmt.Sprintf("; did you mean %q?", near)
+		}
+		return u.src.Errorf(words[0], "no schema is called %q%s", name, hint)
+	}
+	// One that no longer holds together fails here and not on every row.
+	if err := newExpander(s, u.src).check(d); err != nil {
+		return newExpander(s, u.src).used(words[0], d, err)
+	}
+
+	keep, limit := false, math.MaxInt
+	for _, w := range words[2:] {
+		key, val, _ := strings.Cut(w.Text, "=")
+		n, err := strconv.Atoi(val)
+		switch {
+		case key == "multi" && (val == "keep" || val == "drop"):
+			keep = val == "keep"
+		case key == "limit" && err == nil && n > 0:
+			limit = n
+		default:
+			return u.src.Errorf(w, "after the file there can be multi=keep, which measures targets of several tokens too, and limit=N")
+		}
+	}
+	path, err := s.abs(words[1].Text, u.dir)
+	if err != nil {
+		return u.src.Errorf(words[1], "%w", err)
+	}
+	in, err := openRows(path, d.params)
+	if err != nil {
+		return u.src.Errorf(words[1], "%w", err)
+	}
+	defer in.file.Close()
+
+	r := &runner{
+		s: s, u: u, d: d, keep: keep,
+		Run:      &Run{Schema: d.head(), File: words[1].Text, Path: path, Calibration: s.calibration},
+		progress: s.progress("run " + d.name),
+		total:    min(in.total, limit),
+	}
+	err = r.all(ctx, in, limit)
+	if err != nil && ctx.Err() == nil {
+		return u.src.Errorf(words[1], "%w", err)
+	}
+	if err != nil && r.Scored == 0 {
+		return err
+	}
+	r.Stopped = err != nil
+	r.finish()
+	if r.Scored > 0 {
+		s.lastRun = r.Run
+	}
+	if e := u.emit(r.Run); e != nil {
+		return e
+	}
+	return err
+}
+
+// runner gathers a run's figures.
+type runner struct {
+	*Run
+	s        *Session
+	u        *unit
+	d        *definition
+	keep     bool
+	batch    []*grounded
+	progress func(done, total int)
+	total    int
+
+	rhoLo, rhoHi, info float64
+	consistent         int
+}
+
+func (r *runner) all(ctx context.Context, in *rows, limit int) error {
+	for r.Rows < limit {
+		if err := ctx.Err(); err != nil {
+			return stopped(ctx)
+		}
+		values, line, err := in.next()
+		if err == io.EOF {
+			break
+		}
+		var bad *rowError
+		if err != nil && !errors.As(err, &bad) {
+			return err
+		}
+		r.Rows++
+		if bad != nil {
+			r.bad(bad.line, bad.msg)
+			continue
+		}
+		if err := r.row(ctx, values, line); err != nil {
+			return err
+		}
+		if len(r.batch) == runBatch {
+			if err := r.measure(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return r.measure(ctx)
+}
+
+func (r *runner) bad(line int, why string) {
+	r.BadRows++
+	if len(r.Bad) < maxBadRows {
+		r.Bad = append(r.Bad, BadRow{line, why})
+	}
+}
+
+// row grounds a row's formula and puts it into the batch.
+func (r *runner) row(ctx context.Context, values []string, line int) error {
+	holes := make(map[string]value, len(values))
+	for i, v := range values {
+		holes[r.d.params[i]] = value{kind: textValue, text: v, data: true}
+	}
+	e := newExpander(r.s, r.u.src)
+	v, err := e.body(r.d, holes, "")
+	var t *term
+	if err == nil {
+		t, err = (&expander{s: r.s, src: r.d.src, holes: holes, expansion: e.expansion}).asFormula(r.d.body, v)
+	}
+	if err != nil {
+		r.bad(line, message(err))
+		return nil
+	}
+	for _, a := range atomsOf([]*term{t}) {
+		if a.kind == atomEvent && a.ev.Target == "" {
+			r.bad(line, "a target is empty")
+			return nil
+		}
+	}
+	g, err := r.s.ground(ctx, r.u, t)
+	if err != nil {
+		if ctx.Err() == nil && rowsFault(err) {
+			r.bad(line, err.Error())
+			return nil
+		}
+		return err
+	}
+	for _, a := range g.atoms {
+		if a.kind == atomEvent && len(a.vars) > 1 && !r.keep {
+			r.MultiToken++
+			return nil
+		}
+	}
+	if r.s.model != nil {
+		most := r.s.model.Info().Context
+		for _, v := range g.vars {
+			if v.step != nil && most > 0 && len(v.step.Prefix) > most {
+				r.bad(line, (&lm.ContextError{Tokens: len(v.step.Prefix), Context: most}).Error())
+				return nil
+			}
+		}
+	}
+	r.batch = append(r.batch, g)
+	return nil
+}
+
+// rowsFault reports whether an error comes from a row's texts and not from the model.
+func rowsFault(err error) bool {
+	var boundary *lm.BoundaryError
+	return errors.As(err, &boundary) || errors.Is(err, lm.ErrEmptyPrefix)
+}
+
+// measure reads a batch's events together and scores its rows.
+func (r *runner) measure(ctx context.Context) error {
+	var steps []event.Step
+	for _, g := range r.batch {
+		for _, v := range g.vars {
+			if v.step != nil {
+				steps = append(steps, *v.step)
+			}
+		}
+	}
+	done := r.Rows - len(r.batch)
+	if len(steps) > 0 {
+		reader := r.s.reader("")
+		reader.Progress = func(read, of int) {
+			r.progress(done+len(r.batch)*read/max(of, 1), r.total)
+		}
+		readings, err := reader.Read(ctx, steps, r.Calibration)
+		if err != nil {
+			return err
+		}
+		for _, g := range r.batch {
+			for i := range g.vars {
+				if g.vars[i].step != nil {
+					g.vars[i].reading, readings = readings[0], readings[1:]
+				}
+			}
+		}
+		info := r.s.model.Info()
+		r.Model = &info
+	}
+	for _, g := range r.batch {
+		g.given()
+		m, err := r.s.measure(ctx, g, g.formulas[0])
+		if err != nil {
+			return err
+		}
+		r.score(m)
+	}
+	r.batch = r.batch[:0]
+	r.progress(r.Rows, max(r.total, r.Rows))
+	return nil
+}
+
+func (r *runner) score(m *measurement) {
+	r.Scored++
+	r.info += m.Info
+	switch m.CAcc {
+	case logic.Consistent:
+		r.consistent++
+	case logic.Undecided:
+		r.Undecided++
+	}
+	if math.IsNaN(m.Rho.Lo) {
+		r.Undefined++
+		return
+	}
+	r.rhoLo += m.Rho.Lo
+	r.rhoHi += m.Rho.Hi
+	r.Rhos = append(r.Rhos, m.Rho)
+}
+
+// finish turns sums into means.
+func (r *runner) finish() {
+	n := float64(r.Scored)
+	r.Info = r.info / n
+	r.CAcc = Interval{Lo: float64(r.consistent) / n, Hi: float64(r.consistent+r.Undecided) / n}
+	k := float64(len(r.Rhos))
+	r.Rho = Interval{Lo: r.rhoLo / k, Hi: r.rhoHi / k}
+}
+
+// Kind returns "run".
+func (r *Run) Kind() string { return "run" }
+
+// Text shows the means over the rows, and what became of the rows that are not
+// among them.
+func (r *Run) Text(st Style) string {
+	lines := []string{st.paint(styleBold, r.Schema) + "  " + st.paint(styleDim, escape(r.File))}
+	if r.Scored > 0 {
+		cacc := percent(r.CAcc.Lo)
+		if hi := percent(r.CAcc.Hi); hi != cacc {
+			cacc += " … " + hi
+		}
+		lines = append(lines, fmt.Sprintf("  n %s   ρ %s   CAcc %s %%   I %s bits", count(r.Scored), show(r.Rho, sig), cacc, figures(r.Info, sig)))
+	}
+	counts := []string{plural(r.Rows, "row")}
+	add := func(n int, what string) {
+		if n > 0 {
+			counts = append(counts, count(n)+" "+what)
+		}
+	}
+	add(r.Scored, "measured")
+	add(r.MultiToken, "left out (a target has several tokens)")
+	add(r.BadRows, "bad")
+	add(r.Undecided, "undecided")
+	add(r.Undefined, "always true (ρ undefined)")
+	if r.Stopped {
+		counts = append(counts, "stopped")
+	}
+	lines = append(lines, st.paint(styleDim, "  "+strings.Join(counts, " · ")))
+	for _, b := range r.Bad {
+		lines = append(lines, st.paint(styleDoubt, cutRight(fmt.Sprintf("  line %d: %s", b.Line, escape(b.Why)), st.width())))
+	}
+	if n := r.BadRows - len(r.Bad); n > 0 {
+		lines = append(lines, st.paint(styleDoubt, fmt.Sprintf("  … and %s more", count(n))))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// MarshalJSON gives the run's figures; see REFERENCE.md.
+func (r *Run) MarshalJSON() ([]byte, error) {
+	type badRow struct {
+		Line int    `json:"line"`
+		Why  string `json:"why"`
+	}
+	bad := []badRow{}
+	for _, b := range r.Bad {
+		bad = append(bad, badRow(b))
+	}
+	return json.Marshal(struct {
+		Kind        string          `json:"kind"`
+		Schema      string          `json:"schema"`
+		File        string          `json:"file"`
+		Rows        int             `json:"rows"`
+		N           int             `json:"n"`
+		MultiToken  int             `json:"multi_token"`
+		BadRows     int             `json:"bad_rows"`
+		Bad         []badRow        `json:"bad"`
+		Stopped     bool            `json:"stopped"`
+		Rho         number          `json:"rho"`
+		CAcc        number          `json:"cacc"`
+		Undecided   int             `json:"undecided"`
+		Undefined   int             `json:"undefined"`
+		Info        number          `json:"info"`
+		Model       *jsonModel      `json:"model"`
+		Calibration jsonCalibration `json:"calibration"`
+	}{
+		r.Kind(), r.Schema, r.File, r.Rows, r.Scored, r.MultiToken, r.BadRows, bad, r.Stopped, number(r.Rho), number(r.CAcc),
+		r.Undecided, r.Undefined, number(calibrate.Exact(r.Info)), modelJSON(r.Model), calibrationJSON(r.Calibration),
+	})
+}

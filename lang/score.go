@@ -1,0 +1,151 @@
+package lang
+
+import (
+	"context"
+	"math"
+
+	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/logic"
+)
+
+// measurement is a formula with what its readings make of it.
+type measurement struct {
+	g *grounded
+	d *logic.Diagram
+
+	WMC, Rho, Loss Interval // Rho is NaN where it is undefined
+	WMC0, Info     float64
+	CAcc           logic.Verdict
+}
+
+// measure reads a formula's events and scores it.
+func (s *Session) measure(ctx context.Context, g *grounded, f *logic.Formula) (*measurement, error) {
+	// The diagram first: whether the formula can be counted is known before
+	// the model runs.
+	d, err := s.compiled.compile(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.readAll(ctx, g); err != nil {
+		return nil, err
+	}
+	m := &measurement{g: g, d: d}
+	if !g.exact() {
+		return m, m.bound()
+	}
+	sc, err := logic.Score(d, g.weights(0))
+	if err != nil {
+		return nil, err
+	}
+	m.WMC, m.Rho, m.Loss = calibrate.Exact(sc.WMC), calibrate.Exact(sc.Rho), calibrate.Exact(sc.Loss)
+	if !sc.RhoDefined {
+		m.Rho = calibrate.Exact(math.NaN())
+	}
+	m.WMC0, m.Info, m.CAcc = sc.WMC0, sc.Info, sc.CAcc
+	return m, nil
+}
+
+// bound bounds the scores where probabilities are intervals.
+func (m *measurement) bound() error {
+	sc, err := logic.ScoreBounds(m.d, m.g.weights(-1), m.g.weights(+1))
+	if err != nil {
+		return err
+	}
+	m.WMC, m.Rho, m.Loss = Interval(sc.WMC), Interval(sc.Rho), Interval(sc.Loss)
+	if !sc.RhoDefined {
+		m.Rho = calibrate.Exact(math.NaN())
+	}
+	m.WMC0, m.Info, m.CAcc = sc.WMC0, sc.Info, sc.CAcc
+	return nil
+}
+
+// gradient returns ∂WMC/∂p for each variable, all from one backward pass where
+// the probabilities are exact.
+func (m *measurement) gradient() []Interval {
+	out := make([]Interval, len(m.g.vars))
+	if m.g.exact() {
+		dst := make([]float64, len(m.g.vars))
+		m.d.Gradient(m.g.weights(0), dst)
+		for i, x := range dst {
+			out[i] = calibrate.Exact(x)
+		}
+		return out
+	}
+	// ∂WMC/∂p(v) = WMC(F|v) − WMC(F|¬v), each bounded.
+	m.conditioned(func(i int, with, without Interval) {
+		out[i] = Interval{Lo: with.Lo - without.Hi, Hi: with.Hi - without.Lo}
+	})
+	return out
+}
+
+// conditioned bounds WMC(F|v) and WMC(F|¬v) for each variable v.
+func (m *measurement) conditioned(yield func(i int, with, without Interval)) {
+	lo, hi := m.g.probabilities()
+	at := func(i int, p float64) (x Interval) {
+		l, h := lo[i], hi[i]
+		lo[i], hi[i] = p, p
+		x.Lo, x.Hi = m.d.Bounds(lo, hi)
+		lo[i], hi[i] = l, h
+		return x
+	}
+	for i := range m.g.vars {
+		yield(i, at(i, 1), at(i, 0))
+	}
+}
+
+// marginals returns each variable's probability given that the formula holds;
+// NaN where the formula cannot hold.
+func (m *measurement) marginals() []Interval {
+	out := make([]Interval, len(m.g.vars))
+	if m.g.exact() {
+		dst := make([]float64, len(m.g.vars))
+		defined := m.d.Marginals(m.g.weights(0), dst)
+		for i, x := range dst {
+			if !defined {
+				x = math.NaN()
+			}
+			out[i] = calibrate.Exact(x)
+		}
+		return out
+	}
+	// By Bayes: p·WMC(F|v) against (1−p)·WMC(F|¬v), each at its ends.
+	share := func(yes, no float64) float64 {
+		if yes == 0 && no == 0 {
+			return math.NaN()
+		}
+		return yes / (yes + no)
+	}
+	lo, hi := m.g.probabilities()
+	m.conditioned(func(i int, with, without Interval) {
+		out[i] = Interval{
+			Lo: share(lo[i]*with.Lo, (1-lo[i])*without.Hi),
+			Hi: share(hi[i]*with.Hi, (1-hi[i])*without.Lo),
+		}
+		if math.IsNaN(out[i].Lo) || math.IsNaN(out[i].Hi) {
+			out[i] = Interval{Lo: 0, Hi: 1} // the formula may be impossible
+		}
+	})
+	return out
+}
+
+// topModels hands over the k most probable satisfying interpretations, each
+// with its probability. Where probabilities are intervals the order is that of
+// their upper ends.
+func (m *measurement) topModels(k int, yield func(truth logic.Interpretation, p Interval)) {
+	lo, hi := m.g.weights(-1), m.g.weights(+1)
+	for _, x := range m.d.TopModels(hi, k) {
+		if m.g.exact() {
+			yield(x.Interpretation, calibrate.Exact(math.Exp(x.LogProb)))
+			continue
+		}
+		p := calibrate.Exact(1)
+		for i := range m.g.vars {
+			if x.Interpretation[i] {
+				p.Lo, p.Hi = p.Lo*lo[i].P, p.Hi*hi[i].P
+			} else {
+				p.Lo, p.Hi = p.Lo*hi[i].Q, p.Hi*lo[i].Q
+			}
+		}
+		yield(x.Interpretation, p)
+	}
+}
