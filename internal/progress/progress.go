@@ -35,6 +35,7 @@ type Bar struct {
 	label   string
 	total   int
 	done    int
+	waiting string        // the label of Wait, until Clear
 	shownAt time.Time     // when the line may first be seen
 	visible bool          // the line is on the screen
 	stop    chan struct{} // ends the refreshing of this task
@@ -59,31 +60,44 @@ func newBar(w io.Writer, width func() int) *Bar { return &Bar{w: w, width: width
 
 // Report tells that done of total parts of a task are finished; total is 0
 // where it is not known. A total of a million or more is taken for bytes.
-// Another label or total, or a smaller done, begins another task, and done == total ends one.
+// Another label or total, or a smaller done, begins another task in the place
+// of the one before, and done == total ends one.
 func (b *Bar) Report(label string, done, total int) {
 	if b == nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.line == nil || label != b.label || total != b.total || done < b.done {
-		b.end()
-		if total > 0 && done >= total {
-			return
-		}
-		b.begin(label, total)
-	}
-	b.done = done
 	if total > 0 && done >= total {
 		b.end()
+		if b.waiting != "" {
+			b.begin(b.waiting, 0, b.shownAt)
+		}
 		return
 	}
+	if b.line == nil || label != b.label || total != b.total || done < b.done {
+		shownAt := time.Now().Add(patience)
+		if b.line != nil {
+			shownAt = b.shownAt
+		}
+		b.end()
+		b.begin(label, total, shownAt)
+	}
+	b.done = done
 	b.line.Set(done)
 }
 
-// Wait begins a task of which no reports may come; the next Report takes its
-// place, and Clear ends it.
-func (b *Bar) Wait(label string) { b.Report(label, 0, 0) }
+// Wait begins a task that may go on without reports. Reports take its place for
+// as long as their own tasks go on; Clear ends it.
+func (b *Bar) Wait(label string) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	b.waiting = label
+	b.mu.Unlock()
+	b.Report(label, 0, 0)
+}
 
 // Clear ends the task and takes its line away.
 func (b *Bar) Clear() {
@@ -92,6 +106,7 @@ func (b *Bar) Clear() {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.waiting = ""
 	b.end()
 }
 
@@ -119,14 +134,14 @@ func (x *wrapped) Write(p []byte) (int, error) {
 	return x.w.Write(p)
 }
 
-func (b *Bar) begin(label string, total int) {
-	b.label, b.total, b.done = label, total, 0
-	b.shownAt = time.Now().Add(patience)
+func (b *Bar) begin(label string, total int, shownAt time.Time) {
+	b.label, b.total, b.done, b.shownAt = label, total, 0, shownAt
 	b.stop = make(chan struct{})
 	options := []progressbar.Option{
 		progressbar.OptionSetWriter(gate{b}),
 		progressbar.OptionSetDescription(label),
 		progressbar.OptionUseANSICodes(true),
+		progressbar.OptionThrottle(refresh - 50*time.Millisecond),
 		progressbar.OptionSetWidth(max(10, min(40, b.width()-runewidth.StringWidth(label)-50))),
 		progressbar.OptionSetSpinnerChangeInterval(0), // no goroutine of its own
 	}
