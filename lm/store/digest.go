@@ -72,18 +72,19 @@ func (s *Store) rememberedDigest(path string) (string, bool) {
 }
 
 func (s *Store) computeDigest(ctx context.Context, path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	before, err := f.Stat()
+	// Looking first keeps from opening a pipe, which would wait for ever.
+	before, err := os.Stat(path)
 	if err != nil {
 		return "", err
 	}
 	if !before.Mode().IsRegular() {
 		return "", errors.New("it is not a file")
 	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
 	started := time.Now()
 	h := sha256.New()
 	if _, err := io.CopyBuffer(h, &contextReader{ctx, f}, make([]byte, 1<<20)); err != nil {

@@ -95,7 +95,7 @@ func (s *Store) fetch(ctx context.Context, e Entry, o GetOptions) (Model, error)
 			What:   fmt.Sprintf("the disk is full: %v", err),
 			Remedy: "free some space, or set MODELLOG_HOME to a folder on another disk",
 		}
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		err = &FetchError{
 			What:   err.Error(),
 			Remedy: "set MODELLOG_HOME to a folder that you can write to",

@@ -199,8 +199,8 @@ func (p *pip) explain(pkg Package, output string, err error) error {
 		e.Remedy = fmt.Sprintf("check the network and pip's settings (%s -m pip config list; HTTPS_PROXY, PIP_INDEX_URL and PIP_CERT are heeded), then run the same command again: it goes on at this package", p.python)
 	case has("No matching distribution found", "Could not find a version", "No compatible"):
 		e.Kind = ErrUnavailable
-		e.What = fmt.Sprintf("pip's package index does not have %s", what)
-		e.Remedy = p.otherIndex()
+		e.What = fmt.Sprintf("pip found no %s in its package index, or could not reach it", what)
+		e.Remedy = "check the network; " + p.otherIndex()
 	case has("[Errno 13]", "Permission denied"):
 		e.What = fmt.Sprintf("pip may not write in %s", p.dir)
 		e.Remedy = "set MODELLOG_HOME to a folder that you can write to"

@@ -119,7 +119,7 @@ func TestDamagedFile(t *testing.T) {
 	if len(whole) < 50*4096 {
 		t.Fatalf("the file has only %d bytes", len(whole))
 	}
-	rounds := 200
+	rounds := 100
 	if testing.Short() {
 		rounds = 30
 	}

@@ -300,6 +300,8 @@ func explain(err error) error {
 	switch code(err) {
 	case lib.SQLITE_FULL:
 		return fmt.Errorf("%w; free some space, or set MODELLOG_CACHE to a folder on another disk", err)
+	case lib.SQLITE_IOERR:
+		return fmt.Errorf("%w: the disk or a quota is full, or the disk fails; free some space, or set MODELLOG_CACHE to a folder on another disk", err)
 	case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
 		return fmt.Errorf("%w; set MODELLOG_CACHE to a folder that can be written to", err)
 	}
