@@ -12,8 +12,8 @@ import (
 // a value of zero then is a place below the axis, not an error inside of it. With
 // zero set there is room for one at the lower edge.
 func logAxis(a *plot.Axis, least float64, zero bool) {
-	low := math.Floor(least - 1e-9)
-	step := math.Max(1, math.Ceil(-low/6))
+	low := math.Min(-1, math.Floor(least-1e-9))
+	step := roundStep(-low / 8)
 	low = -step * math.Ceil(-low/step)
 	var ticks plot.ConstantTicks
 	for v := 0.0; v >= low-step/2; v -= step {
@@ -35,13 +35,21 @@ func logAxis(a *plot.Axis, least float64, zero bool) {
 type integers struct{}
 
 func (integers) Ticks(lo, hi float64) []plot.Tick {
-	step := 1.0
-	for f := 0; (hi-lo)/step > 8; f++ {
-		step = math.Pow(10, float64(f/3)) * []float64{2, 5, 10}[f%3]
-	}
+	step := roundStep((hi - lo) / 8)
 	var ticks []plot.Tick
 	for v := math.Ceil(lo/step) * step; v <= hi; v += step {
 		ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%.0f", v)})
 	}
 	return ticks
+}
+
+// roundStep returns the least of 1, 2, 5, 10, 20, 50, … that is not below x.
+func roundStep(x float64) float64 {
+	for f := 1.0; ; f *= 10 {
+		for _, s := range []float64{1, 2, 5} {
+			if s*f >= x {
+				return s * f
+			}
+		}
+	}
 }

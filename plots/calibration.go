@@ -62,7 +62,7 @@ func NewCalibration(d Calibration) (*Figure, error) {
 	p := newPlot()
 	logAxis(&p.X, least, zero)
 	p.X.Label.Text = "raw probability P of the token"
-	probabilityAxis(&p.Y, 0)
+	probabilityAxis(&p.Y)
 	p.Y.Max = 1.13 // the live region's name is written above 1
 	p.Y.Label.Text = "event probability"
 	p.Add(plotFunc(func(c draw.Canvas, p *plot.Plot) {
@@ -90,16 +90,19 @@ func NewCalibration(d Calibration) (*Figure, error) {
 		}
 		curve(0, line(faint, lineWidth*0.8, 3, 2))
 		curve(d.C, line(blue, lineWidth))
-		drawMarks(c, p, marks)
+		drawMarks(c, p, marks, func(x vg.Length) vg.Length {
+			share := float64((x - c.Min.X) / c.Size().X)
+			return ty(calibrated(p.X.Min+share*(p.X.Max-p.X.Min), d.C))
+		})
 	}))
-	keys := []key{{"C = " + number(d.C), blue, stroke}, {"raw, C = 0", faint, dashed}}
+	keys := []key{{fmt.Sprintf("C = %.2f", d.C), blue, stroke}, {"raw, C = 0", faint, dashed}}
 	if d.Nucleus > 0 {
 		keys[0].label += fmt.Sprintf(", nucleus of %d tokens", d.Nucleus)
 	}
 	return &Figure{
 		title:  d.Title,
 		keys:   keys,
-		height: 2.9 * vg.Inch,
+		height: 2.9*vg.Inch + vg.Length(max(0, len(marks)-8))*markGap,
 		body:   func(c draw.Canvas) { p.Draw(c) },
 	}, nil
 }
@@ -118,48 +121,45 @@ type curveMark struct {
 	x, y float64 // log₁₀ P, event probability
 }
 
-// drawMarks draws the marked tokens. The curve rises to the right, so the free space
-// is to the left of its upper half and to the right of its lower half: the names go
-// there, pushed apart where they would overlap, and joined to their marks.
-func drawMarks(c draw.Canvas, p *plot.Plot, marks []curveMark) {
+const markGap = 1.25 * textSize // between the names of marked tokens
+
+// drawMarks draws the marked tokens. The curve rises to the right, so that all is
+// free above it and to its left: the names go there, pushed apart where they would
+// overlap, and joined to their marks. curve gives its height.
+func drawMarks(c draw.Canvas, p *plot.Plot, marks []curveMark, curve func(x vg.Length) vg.Length) {
 	tx, ty := p.Transforms(&c)
 	marks = append([]curveMark(nil), marks...)
 	sort.SliceStable(marks, func(i, j int) bool { return marks[i].y < marks[j].y })
-	var low, high []vg.Point
-	var lowNames, highNames []string
-	for _, m := range marks {
-		at := vg.Point{X: tx(math.Max(m.x, p.X.Min)), Y: ty(m.y)}
-		label := fmt.Sprintf("%s  %s", m.name, number(m.y))
-		if m.y < 0.5 {
-			low, lowNames = append(low, at), append(lowNames, label)
-		} else {
-			high, highNames = append(high, at), append(highNames, label)
-		}
-	}
 	sty := style(textSize, ink)
 	sty.YAlign = text.YCenter
-	const offset, lineHeight = vg.Length(14), 1.25 * textSize
-	put := func(points []vg.Point, names []string, side vg.Length) {
-		ys := spread(points, lineHeight, c.Min.Y+lineHeight, c.Max.Y-1.6*lineHeight)
-		for i, at := range points {
-			to := vg.Point{X: at.X + side*offset, Y: ys[i]}
-			c.StrokeLines(line(faint, 0.5), []vg.Point{at, to})
-			s := sty
-			if side < 0 {
-				s.XAlign = text.XRight
-			}
-			room := c.Max.X - to.X - 4
-			if side < 0 {
-				room = to.X - c.Min.X - 4
-			}
-			c.FillText(s, to.Add(vg.Point{X: side * 2, Y: 0.5}), fit(names[i], s, room))
+	const offset = vg.Length(12)
+	var points, labels []vg.Point // labels have their left ends here
+	var names []string
+	for _, m := range marks {
+		at := vg.Point{X: tx(math.Max(m.x, p.X.Min)), Y: ty(m.y)}
+		value := "  " + number(m.y)
+		name := fit(m.name, sty, 0.45*columnWidth) + value
+		width := sty.Width(name)
+		// Without room on the left a name starts at the edge, above the curve.
+		left := max(at.X-offset-width, c.Min.X+3)
+		label := vg.Point{X: left, Y: max(at.Y, curve(min(left+width, c.Max.X))+0.8*textSize)}
+		if left+width < at.X {
+			label.Y = at.Y
 		}
-		for _, at := range points {
-			c.DrawGlyph(draw.GlyphStyle{Color: blue, Radius: 2.8, Shape: draw.CircleGlyph{}}, at)
-		}
+		points, labels, names = append(points, at), append(labels, label), append(names, name)
 	}
-	put(low, lowNames, 1)
-	put(high, highNames, -1)
+	ys := spread(labels, markGap, c.Min.Y+0.8*markGap, c.Max.Y-1.8*markGap)
+	for i, at := range points {
+		from := vg.Point{X: labels[i].X + sty.Width(names[i]) + 2, Y: ys[i]}
+		if from.X > at.X { // the name is above the mark
+			from = vg.Point{X: at.X, Y: ys[i] - 0.6*textSize}
+		}
+		c.StrokeLines(line(faint, 0.5), []vg.Point{from, at})
+		c.FillText(sty, vg.Point{X: labels[i].X, Y: ys[i] + 0.5}, names[i])
+	}
+	for _, at := range points {
+		c.DrawGlyph(draw.GlyphStyle{Color: blue, Radius: 2.8, Shape: draw.CircleGlyph{}}, at)
+	}
 }
 
 // spread returns heights near those of the points, which ascend, at least gap apart

@@ -14,12 +14,24 @@ func Exactly(x float64) Range { return Range{x, x} }
 
 func (r Range) exact() bool { return r.Lo == r.Hi }
 
-// String formats the range as labels show it.
+// String formats the range as labels show it: two decimals are enough for the ends
+// of a wide one.
 func (r Range) String() string {
-	if lo, hi := number(r.Lo), number(r.Hi); lo != hi {
-		return lo + " … " + hi
+	lo, hi := number(r.Lo), number(r.Hi)
+	if r.Hi-r.Lo > 0.05 {
+		lo, hi = twoDecimals(r.Lo), twoDecimals(r.Hi)
 	}
-	return number(r.Lo)
+	if lo == hi {
+		return lo
+	}
+	return lo + "…" + hi
+}
+
+func twoDecimals(x float64) string {
+	if x == math.Trunc(x) {
+		return number(x)
+	}
+	return minus(fmt.Sprintf("%.2f", x))
 }
 
 // probability checks that x is a probability, and takes off what rounding added.
@@ -46,12 +58,13 @@ func (r Range) probability(what string) (Range, error) {
 	return Range{lo, hi}, nil
 }
 
-func (r Range) finite(what string) error {
-	if err := finite(r.Lo, what); err != nil {
-		return err
-	}
-	if err := finite(r.Hi, what); err != nil {
-		return err
+// slope checks a derivative of WMC by an event's probability: the difference of two
+// probabilities, since WMC is linear in each of them.
+func (r Range) slope(what string) error {
+	for _, x := range []float64{r.Lo, r.Hi} {
+		if !(math.Abs(x) <= 1+1e-9) {
+			return fmt.Errorf("%s is %g; ∂WMC/∂p lies between −1 and 1", what, x)
+		}
 	}
 	if r.Lo > r.Hi {
 		return fmt.Errorf("%s is the empty range %g … %g", what, r.Lo, r.Hi)

@@ -14,13 +14,13 @@ type Event struct {
 	Name     string
 	P        Range // raw probability of the token
 	EventP   Range // calibrated probability of the event (Eq. 4)
-	Gradient Range // ∂WMC/∂p: how the formula's probability answers to the event's
+	Gradient Range // ∂WMC/∂p, in [−1, 1]: how the formula's probability answers to the event's
 }
 
 // NewEvents draws a report's events, 1 to 64: for each the raw and the calibrated
 // probability, and to the right of them the gradient of the formula's probability.
-// A probability that is known only within bounds is solid up to the lower one and
-// pale up to the upper one.
+// A value that is known only within bounds is solid as far as is sure and pale
+// between the bounds.
 func NewEvents(title string, events []Event) (*Figure, error) {
 	const most = 64
 	if len(events) == 0 || len(events) > most {
@@ -28,7 +28,6 @@ func NewEvents(title string, events []Event) (*Figure, error) {
 	}
 	names := make([]string, len(events))
 	var probabilities, gradients bars
-	var steepest float64
 	bounds := false
 	for i, e := range events {
 		what := func(s string) string {
@@ -42,11 +41,10 @@ func NewEvents(title string, events []Event) (*Figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := e.Gradient.finite(what("the gradient")); err != nil {
+		if err := e.Gradient.slope(what("the gradient")); err != nil {
 			return nil, err
 		}
 		names[i] = e.Name
-		steepest = math.Max(steepest, math.Max(math.Abs(e.Gradient.Lo), math.Abs(e.Gradient.Hi)))
 		bounds = bounds || !raw.exact() || !event.exact() || !e.Gradient.exact()
 		probabilities = append(probabilities,
 			bar{row: float64(-i), up: 5, thick: 8, value: event, color: blue, label: event.String()},
@@ -61,11 +59,7 @@ func NewEvents(title string, events []Event) (*Figure, error) {
 
 	left := newPlot()
 	rowAxis(left, names, 0.3*columnWidth)
-	beyond := 0.22
-	if bounds {
-		beyond = 0.5
-	}
-	probabilityAxis(&left.X, beyond)
+	probabilityAxis(&left.X)
 	left.X.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.5, Label: "0.5"}, {Value: 1, Label: "1"}}
 	left.X.Label.Text = "probability"
 	left.Add(grid{vertical: true}, probabilities)
@@ -74,39 +68,31 @@ func NewEvents(title string, events []Event) (*Figure, error) {
 	rowAxis(right, make([]string, len(events)), 0)
 	right.Y.Tick.Marker = plot.ConstantTicks{}
 	right.Y.LineStyle.Width = 0
-	// The axis holds the label of the longest bar as well, on either side.
-	if steepest == 0 {
-		steepest = 1
-	}
-	reach := steepest * 1.75
-	if bounds {
-		reach = steepest * 2.5
-	}
-	right.X.Min, right.X.Max = -reach, reach
-	right.X.Tick.Marker = plot.ConstantTicks{
-		{Value: -steepest, Label: number(-steepest)}, {Value: 0, Label: "0"}, {Value: steepest, Label: number(steepest)},
-	}
+	right.X.Min, right.X.Max = gradients.span()
+	right.X.Tick.Marker = ends(right.X.Min, right.X.Max)
 	right.X.Label.Text = "∂WMC/∂p"
 	right.Add(grid{vertical: true}, gradients, plotFunc(func(c draw.Canvas, p *plot.Plot) {
 		tx, _ := p.Transforms(&c)
 		c.StrokeLines(line(ink, axisWidth), []vg.Point{{X: tx(0), Y: c.Min.Y}, {X: tx(0), Y: c.Max.Y}})
 	}))
 
+	share := vg.Length(0.63) // of the width, for the probabilities
 	keys := []key{
 		{"event probability", blue, box}, {"raw probability of the token", prior, box},
 		{"more of it helps", blue, dot}, {"less of it helps", red, dot},
 	}
 	if bounds {
-		keys = append(keys, key{"pale: up to the upper bound", lighter(blue), box})
+		share = 0.58 // the gradients' labels are longer
+		keys = append(keys, key{"pale: between the bounds", lighter(blue), box})
 	}
 	return &Figure{
 		title:  title,
 		keys:   keys,
 		height: vg.Length(len(events))*26 + 34,
 		body: func(c draw.Canvas) {
-			split := c.Size().X * 0.63
-			left.Draw(draw.Crop(c, 0, split-c.Size().X, 0, 0))
-			right.Draw(draw.Crop(c, split+8, 0, 0, 0))
+			split := c.Size().X * share
+			probabilities.draw(draw.Crop(c, 0, split-c.Size().X, 0, 0), left)
+			gradients.draw(draw.Crop(c, split+10, 0, 0, 0), right)
 		},
 	}, nil
 }
@@ -117,4 +103,26 @@ func signed(r Range) string {
 		return "+" + r.String()
 	}
 	return r.String()
+}
+
+// span returns the ends of an axis for the bars: zero is on it, and it is not empty.
+func (bs bars) span() (lo, hi float64) {
+	for _, b := range bs {
+		lo, hi = math.Min(lo, b.value.Lo), math.Max(hi, b.value.Hi)
+	}
+	if lo == hi {
+		return -1, 1
+	}
+	return lo, hi
+}
+
+// ends returns ticks at zero and at those ends that are not too near to it.
+func ends(lo, hi float64) plot.ConstantTicks {
+	ticks := plot.ConstantTicks{{Value: 0, Label: "0"}}
+	for _, v := range []float64{lo, hi} {
+		if math.Abs(v) > 0.4*(hi-lo) {
+			ticks = append(ticks, plot.Tick{Value: v, Label: number(v)})
+		}
+	}
+	return ticks
 }

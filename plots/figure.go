@@ -22,6 +22,7 @@ import (
 type Figure struct {
 	title  string
 	keys   []key
+	note   string    // explains the labels, below the legend
 	height vg.Length // of the part below title and legend
 	body   func(draw.Canvas)
 }
@@ -97,7 +98,16 @@ func (f *Figure) header(c *draw.Canvas) vg.Length {
 		}
 		x += w + 4*gap
 	}
-	return y + 2.2*textSize
+	y += 2.2 * textSize
+	sty = style(tickSize, faint)
+	sty.YAlign = text.YTop
+	for _, l := range wrap(f.note, sty, width, 6) {
+		if c != nil {
+			c.FillText(sty, at.Sub(vg.Point{Y: y - 0.6*textSize}), l)
+		}
+		y += 1.3 * tickSize
+	}
+	return y
 }
 
 // draw draws the mark with its left end at m.

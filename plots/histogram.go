@@ -108,7 +108,7 @@ func NewHistogram(title string, rho []float64) (*Figure, error) {
 	}))
 	accuracy := 100 * float64(consistent) / float64(len(rho))
 	return &Figure{
-		title: fmt.Sprintf("%s    CAcc %.1f %%", title, accuracy),
+		title: fmt.Sprintf("%s · CAcc %.1f %%", title, accuracy),
 		keys: []key{
 			{fmt.Sprintf("inconsistent, ρ ≤ 0 (%d)", len(rho)-consistent), red, box},
 			{fmt.Sprintf("consistent (%d)", consistent), blue, box},
@@ -129,8 +129,8 @@ func (scores) Ticks(lo, hi float64) []plot.Tick {
 		step = math.Pow(10, float64(f/3)) * []float64{0.5, 1, 2}[f%3]
 	}
 	var ticks []plot.Tick
-	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+1e-9; i++ {
-		ticks = append(ticks, plot.Tick{Value: i * step, Label: minus(fmt.Sprintf("%g", i*step))})
+	for i := math.Ceil(lo/step-1e-9) + 0; i*step <= hi+1e-9; i++ {
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: minus(fmt.Sprintf("%g", i*step+0))})
 	}
 	return ticks
 }

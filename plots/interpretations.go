@@ -65,23 +65,24 @@ func NewInterpretations(t Interpretations) (*Figure, error) {
 		}
 		names[i] = interpretationName(t.Events, r.Truth, vectors)
 		bs = append(bs,
-			bar{row: float64(-i), up: 2.5, thick: 7.5, value: Exactly(p), color: col, label: number(p)},
-			bar{row: float64(-i), up: -4.2, thick: 4, value: Exactly(uniform), color: prior},
+			bar{row: float64(-i), up: 3, thick: 7.5, value: Exactly(p), color: col, label: number(p)},
+			bar{row: float64(-i), up: -5, thick: 3.5, value: Exactly(uniform), color: prior},
 		)
 	}
 	title := t.Formula
 	if float64(len(t.Rows)) == math.Exp2(float64(n)) {
-		title += fmt.Sprintf("    WMC %s  WMC₀ %s", number(math.Min(1, wmc)), number(wmc0))
+		title += fmt.Sprintf(" · WMC %s · WMC₀ %s", number(math.Min(1, wmc)), number(wmc0))
 	} else {
-		title += fmt.Sprintf("    %d of %g interpretations", len(t.Rows), math.Exp2(float64(n)))
+		title += fmt.Sprintf(" · %d of %g interpretations", len(t.Rows), math.Exp2(float64(n)))
 	}
 
 	p := newPlot()
 	rowAxis(p, names, 0.42*columnWidth)
-	probabilityAxis(&p.X, 0.09)
+	probabilityAxis(&p.X)
 	p.X.Label.Text = "probability"
+	note := ""
 	if vectors {
-		p.X.Label.Text += "        events in order: " + fit(strings.Join(t.Events, ", "), p.X.Label.TextStyle, 0.45*columnWidth)
+		note = "Events in order: " + strings.Join(t.Events, "; ")
 	}
 	p.Add(grid{vertical: true}, bs)
 	return &Figure{
@@ -91,8 +92,9 @@ func NewInterpretations(t Interpretations) (*Figure, error) {
 			{"does not", red, box},
 			{"uninformed prior, " + number(uniform) + " each", prior, box},
 		},
-		height: vg.Length(len(t.Rows))*20 + 34,
-		body:   func(c draw.Canvas) { p.Draw(c) },
+		note:   note,
+		height: vg.Length(len(t.Rows))*22 + 34,
+		body:   func(c draw.Canvas) { bs.draw(c, p) },
 	}, nil
 }
 

@@ -18,13 +18,13 @@ import (
 // The values must not increase; −Inf, a probability of zero, is allowed. The axis is
 // logarithmic if a probability is below 1/1000.
 func NewLadder(title string, logP []float64) (*Figure, error) {
-	const most = 100_000
+	const most = 10_000
 	n := len(logP)
 	if n == 0 || n > most {
 		return nil, fmt.Errorf("drawing a ladder: %d steps; there must be 1 to %d", n, most)
 	}
 	const rounding = 1e-9
-	least, zeros := 0.0, 0
+	least, zero := 0.0, false
 	v := make([]float64, n)
 	for i, l := range logP {
 		switch {
@@ -35,7 +35,7 @@ func NewLadder(title string, logP []float64) (*Figure, error) {
 		}
 		v[i] = math.Min(0, l)
 		if math.IsInf(l, -1) {
-			zeros++
+			zero = true
 		} else {
 			least = math.Min(least, v[i])
 		}
@@ -50,13 +50,13 @@ func NewLadder(title string, logP []float64) (*Figure, error) {
 		for i := range v {
 			height[i] = v[i] / math.Ln10
 		}
-		logAxis(&p.Y, least/math.Ln10, zeros > 0)
+		logAxis(&p.Y, least/math.Ln10, zero)
 		p.Y.Label.Text = "P(F≥k), logarithmic"
 	} else {
 		for i := range v {
 			height[i] = math.Exp(v[i])
 		}
-		probabilityAxis(&p.Y, 0)
+		probabilityAxis(&p.Y)
 		p.Y.Label.Text = "P(F≥k)"
 	}
 	// Room above the steps for the two ends' names; the ticks stay below it.
@@ -88,20 +88,17 @@ func NewLadder(title string, logP []float64) (*Figure, error) {
 		if n > 1 {
 			c.FillText(sty, vg.Point{X: c.Min.X + 4, Y: band}, "∨, k = 1: "+logNumber(v[0]))
 		}
-		c.StrokeLines(line(red, 0.7, 2, 2), []vg.Point{{X: last.X, Y: band - 0.7*textSize}, last})
+		c.StrokeLines(line(red, 0.7, 2, 2), []vg.Point{{X: last.X, Y: band - 0.9*textSize}, last})
 		c.DrawGlyph(draw.GlyphStyle{Color: red, Radius: 3, Shape: draw.CircleGlyph{}}, last)
-		sty.XAlign = text.XRight
 		sty.Color = red
-		c.FillText(sty, vg.Point{X: c.Max.X, Y: band}, fmt.Sprintf("∧, k = %d, likelihood: %s", n, logNumber(v[n-1])))
+		name := fmt.Sprintf("∧, k = %d, likelihood: %s", n, logNumber(v[n-1]))
+		w := sty.Width(name)
+		c.FillText(sty, vg.Point{X: min(last.X-w/2, c.Max.X-w), Y: band}, name)
 	}))
 
-	keys := []key{{"P(F≥k): a bound of the likelihood from above", blue, stroke}, {"likelihood", red, dot}}
-	if zeros > 0 {
-		keys = append(keys, key{fmt.Sprintf("P = 0 from k = %d on, at the lower edge", n-zeros+1), faint, dashed})
-	}
 	return &Figure{
 		title:  title,
-		keys:   keys,
+		keys:   []key{{"P(F≥k), which bounds the likelihood from above", blue, stroke}, {"likelihood", red, dot}},
 		height: 2.6 * vg.Inch,
 		body:   func(c draw.Canvas) { p.Draw(c) },
 	}, nil

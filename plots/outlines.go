@@ -3,6 +3,7 @@ package plots
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -14,6 +15,7 @@ import (
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
@@ -55,6 +57,11 @@ func (o outlines) Draw(c vg.Canvas, s string, sty text.Style, pt vg.Point) {
 	if s == "" {
 		return
 	}
+	under := c
+	for d, ok := under.(*draw.Canvas); ok; d, ok = under.(*draw.Canvas) {
+		under = d.Canvas
+	}
+	svg, isSVG := under.(*vgsvg.Canvas)
 	c.Push()
 	defer c.Pop()
 	c.SetColor(sty.Color)
@@ -67,11 +74,9 @@ func (o outlines) Draw(c vg.Canvas, s string, sty text.Style, pt vg.Point) {
 		base := vg.Point{X: x, Y: y + vg.Length(len(lines)-i)*sty.Font.Size}
 		layout(l, sty.Font.Size, func(r rune, g sfnt.GlyphIndex, at vg.Length) {
 			p := base.Add(vg.Point{X: at})
-			if g == 0 {
-				if svg, ok := c.(*vgsvg.Canvas); ok {
-					svg.FillString(face(sty.Font), p, string(r))
-					return
-				}
+			if g == 0 && isSVG {
+				svg.FillString(face(sty.Font), p, string(r))
+				return
 			}
 			if path := glyph(g, sty.Font.Size, p); len(path) > 0 {
 				c.Fill(path)
@@ -192,24 +197,26 @@ func wrap(s string, sty text.Style, width vg.Length, lines int) []string {
 	return out
 }
 
-// number formats a value for a label: three decimals, or powers of ten where they
-// would not tell it from 0.
+// number formats a value for a label: three or four decimals, or a power of ten
+// where they would not tell it from 0.
 func number(x float64) string {
 	a := math.Abs(x)
 	switch {
 	case x == 0:
 		return "0"
-	case a >= 0.0995:
+	case a == 1:
+		return minus(fmt.Sprintf("%.0f", x))
+	case a >= 0.01:
 		return minus(fmt.Sprintf("%.3f", x))
 	case a >= 0.001:
-		return minus(fmt.Sprintf("%.2g", x))
+		return minus(fmt.Sprintf("%.4f", x))
 	}
-	e := math.Floor(math.Log10(a))
-	m := fmt.Sprintf("%.1f", x/math.Pow(10, e))
-	if m == "10.0" || m == "-10.0" {
-		m, e = strings.Replace(m, "10.0", "1.0", 1), e+1
+	m, e, _ := strings.Cut(fmt.Sprintf("%.1e", x), "e")
+	exponent, err := strconv.Atoi(e)
+	if err != nil { // an infinity or NaN, which no constructor lets through
+		return fmt.Sprint(x)
 	}
-	return minus(m) + "×" + power(int(e))
+	return minus(m) + "×" + power(exponent)
 }
 
 // power formats 10ᵉ.

@@ -25,47 +25,74 @@ type bars []bar
 
 func (bs bars) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
-	sty := style(tickSize, ink)
-	sty.YAlign = text.YCenter
 	for _, b := range bs {
-		near, far := b.value.Lo, b.value.Hi
-		if math.Abs(near) > math.Abs(far) {
-			near, far = far, near
-		}
-		if near*far < 0 { // zero is inside: nothing is certain
-			near = 0
-		}
 		y := ty(b.row) + b.up
 		fill := func(from, to float64, col color.Color) {
 			l, r := tx(math.Min(from, to)), tx(math.Max(from, to))
 			c.FillPolygon(col, []vg.Point{{X: l, Y: y - b.thick/2}, {X: r, Y: y - b.thick/2}, {X: r, Y: y + b.thick/2}, {X: l, Y: y + b.thick/2}})
 		}
-		if b.value.exact() {
-			fill(0, far, b.color)
-		} else {
+		if !b.value.exact() {
 			fill(math.Min(0, b.value.Lo), math.Max(0, b.value.Hi), lighter(b.color))
-			fill(0, near, b.color)
 		}
-		s := sty
-		x := tx(math.Max(0, b.value.Hi)) + 3
-		if b.value.Hi <= 0 && b.value.Lo < 0 {
-			s.XAlign = text.XRight
-			x = tx(b.value.Lo) - 3
-		}
-		c.FillText(s, vg.Point{X: x, Y: y + 0.5}, b.label)
+		fill(0, b.certain(), b.color)
+		end, sty, off := b.end()
+		c.FillText(sty, vg.Point{X: tx(end) + off, Y: y + 0.5}, b.label)
 	}
 }
 
-// DataRange is the bars' own; room for the labels is the axes' business.
-func (bs bars) DataRange() (xmin, xmax, ymin, ymax float64) {
-	ymin, ymax = math.Inf(1), math.Inf(-1)
-	for _, b := range bs {
-		xmin = math.Min(xmin, b.value.Lo)
-		xmax = math.Max(xmax, b.value.Hi)
-		ymin = math.Min(ymin, b.row)
-		ymax = math.Max(ymax, b.row)
+// certain returns how far the bar surely reaches.
+func (b bar) certain() float64 {
+	switch {
+	case b.value.Lo > 0:
+		return b.value.Lo
+	case b.value.Hi < 0:
+		return b.value.Hi
 	}
-	return xmin, xmax, ymin, ymax
+	return 0
+}
+
+// end returns where the label is: its place on the axis, style and distance.
+func (b bar) end() (at float64, sty text.Style, off vg.Length) {
+	sty = style(tickSize, ink)
+	sty.YAlign = text.YCenter
+	if b.value.Lo < 0 && b.value.Hi <= 0 {
+		sty.XAlign = text.XRight
+		return b.value.Lo, sty, -3
+	}
+	return math.Max(0, b.value.Hi), sty, 3
+}
+
+// room returns how much of a width the labels need to the left and to the right of an
+// axis from lo to hi that shares the width with them.
+func (bs bars) room(lo, hi float64, width vg.Length) (left, right vg.Length) {
+	// The more room there is the shorter are the bars, and the less of it a label at
+	// the end of a bar needs: a few rounds settle it.
+	for range 50 {
+		axis := max(width-left-right, 0)
+		var l, r vg.Length
+		for _, b := range bs {
+			at, sty, off := b.end()
+			x := vg.Length((at-lo)/(hi-lo)) * axis
+			w := sty.Width(b.label)
+			if off < 0 {
+				l = max(l, w-off-x)
+			} else {
+				r = max(r, x+off+w-axis)
+			}
+		}
+		left, right = (left+l)/2, (right+r)/2
+	}
+	return min(left+1, 0.42*width), min(right+1, 0.42*width)
+}
+
+// draw draws a plot of rows so that the labels of its bars are within the canvas.
+func (bs bars) draw(c draw.Canvas, p *plot.Plot) {
+	var names vg.Length
+	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+		names = max(names, p.Y.Tick.Label.Width(t.Label))
+	}
+	left, right := bs.room(p.X.Min, p.X.Max, c.Size().X-names-p.Y.Padding-p.Y.LineStyle.Width)
+	p.Draw(draw.Crop(c, left, -right, 0, 0))
 }
 
 func lighter(c color.Color) color.Color {
@@ -87,10 +114,9 @@ func rowAxis(p *plot.Plot, names []string, width vg.Length) {
 	p.Y.Min, p.Y.Max = 0.5-float64(len(names)), 0.5
 }
 
-// probabilityAxis makes an axis from 0 to 1 with room for labels beyond, a share of
-// the axis.
-func probabilityAxis(a *plot.Axis, beyond float64) {
-	a.Min, a.Max = 0, 1+beyond
+// probabilityAxis makes an axis from 0 to 1.
+func probabilityAxis(a *plot.Axis) {
+	a.Min, a.Max = 0, 1
 	a.Tick.Marker = plot.ConstantTicks{
 		{Value: 0, Label: "0"}, {Value: 0.25, Label: "0.25"}, {Value: 0.5, Label: "0.5"}, {Value: 0.75, Label: "0.75"}, {Value: 1, Label: "1"},
 	}

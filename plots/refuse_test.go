@@ -1,0 +1,106 @@
+package plots
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg"
+)
+
+func TestRefuses(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	one := func(p float64) Interpretations {
+		return Interpretations{"a", []string{"a"}, []Interpretation{{[]bool{true}, p, true}}}
+	}
+	event := func(e Event) func() (*Figure, error) {
+		return func() (*Figure, error) { return NewEvents("", []Event{{}, e}) }
+	}
+	for _, c := range []struct {
+		figure func() (*Figure, error)
+		want   string
+	}{
+		{func() (*Figure, error) { return NewHistogram("", nil) }, "there are no scores"},
+		{func() (*Figure, error) { return NewHistogram("", []float64{0, nan}) }, "score 2 is NaN"},
+		{func() (*Figure, error) { return NewHistogram("", []float64{-inf}) }, "score 1 is -Inf"},
+		{func() (*Figure, error) { return NewHistogram("", []float64{1.01}) }, "ρ is at most 1"},
+		{func() (*Figure, error) { return NewHistogram("", []float64{-1e9}) }, "hide all others"},
+
+		{func() (*Figure, error) { return NewLadder("", nil) }, "0 steps"},
+		{func() (*Figure, error) { return NewLadder("", []float64{-1, nan}) }, "ln P(F≥2) is NaN"},
+		{func() (*Figure, error) { return NewLadder("", []float64{0.5}) }, "at most 0"},
+		{func() (*Figure, error) { return NewLadder("", []float64{-2, -1}) }, "ln P(F≥2) = -1 is greater than ln P(F≥1) = -2"},
+
+		{func() (*Figure, error) { return NewCalibration(Calibration{C: nan}) }, "C is NaN"},
+		{func() (*Figure, error) { return NewCalibration(Calibration{C: -1}) }, "C is -1"},
+		{func() (*Figure, error) { return NewCalibration(Calibration{Nucleus: -1}) }, "nucleus of -1"},
+		{func() (*Figure, error) { return NewCalibration(Calibration{Tokens: []CalibratedToken{{"x", 1.5}}}) }, "token 1 (x) is 1.5"},
+		{func() (*Figure, error) { return NewCalibration(Calibration{Tokens: make([]CalibratedToken, 25)}) }, "too many"},
+
+		{func() (*Figure, error) { return NewInterpretations(one(nan)) }, "row 1 is NaN"},
+		{func() (*Figure, error) { return NewInterpretations(one(-0.1)) }, "between 0 and 1"},
+		{func() (*Figure, error) { return NewInterpretations(Interpretations{}) }, "0 events"},
+		{func() (*Figure, error) { return NewInterpretations(Interpretations{Events: []string{"a"}}) }, "there are none"},
+		{func() (*Figure, error) {
+			return NewInterpretations(Interpretations{Events: []string{"a"}, Rows: make([]Interpretation, 3)})
+		}, "there are only 2"},
+		{func() (*Figure, error) {
+			return NewInterpretations(Interpretations{Events: []string{"a"}, Rows: make([]Interpretation, 1)})
+		}, "row 1 has 0 truth values for 1 events"},
+		{func() (*Figure, error) {
+			return NewInterpretations(Interpretations{Events: make([]string, 10), Rows: make([]Interpretation, 65)})
+		}, "the 64 most probable"},
+
+		{func() (*Figure, error) { return NewEvents("", nil) }, "1 to 64"},
+		{event(Event{Name: "b", P: Exactly(nan)}), "raw probability of event 2 (b) is NaN"},
+		{event(Event{Name: "b", EventP: Range{0.5, 2}}), "event probability of event 2 (b) is 2"},
+		{event(Event{Name: "b", EventP: Range{0.5, 0.2}}), "empty range 0.5 … 0.2"},
+		{event(Event{Name: "b", Gradient: Exactly(inf)}), "gradient of event 2 (b) is +Inf"},
+	} {
+		f, err := c.figure()
+		if err == nil || f != nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v; want %q", err, c.want)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for x, want := range map[float64]string{
+		0: "0", 1: "1", -1: "−1", 0.5: "0.500", -0.98501: "−0.985", 0.0576: "0.058", 0.0031: "0.0031",
+		0.000153: "1.5×10⁻⁴", 9.99e-5: "1.0×10⁻⁴", -2e-300: "−2.0×10⁻³⁰⁰", 1.0 / 0x1p1040: "8.5×10⁻³¹⁴",
+	} {
+		if got := number(x); got != want {
+			t.Errorf("number(%g) = %s, want %s", x, got, want)
+		}
+	}
+	if got := logNumber(-10000 * math.Ln10); got != "1.0×10⁻¹⁰⁰⁰⁰" {
+		t.Errorf("10^−10000 is shown as %s", got)
+	}
+	if got := logNumber(math.Inf(-1)); got != "0" {
+		t.Errorf("0 is shown as %s", got)
+	}
+}
+
+func TestHistogramCounts(t *testing.T) {
+	f, err := NewHistogram("x", []float64{-2, -0.05, 0, 1e-12, 0.05, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Title() != "x · CAcc 50.0 %" || f.keys[0].label != "inconsistent, ρ ≤ 0 (3)" || f.keys[1].label != "consistent (3)" {
+		t.Errorf("%s %v", f.Title(), f.keys)
+	}
+}
+
+func TestFit(t *testing.T) {
+	sty := style(textSize, ink)
+	for _, s := range []string{"short", "A Golden Retriever is a type of▸ dog", strings.Repeat("i", 10000), "\n\x00"} {
+		for _, w := range []float64{5, 30, 100} {
+			if got := fit(s, sty, vg.Length(w)); layout(got, textSize, nil) > vg.Length(w) && got != "…" {
+				t.Errorf("%q is wider than %g", got, w)
+			}
+		}
+	}
+	if got := fit("a\nb", sty, 100); got != "a␊b" {
+		t.Errorf("%q", got)
+	}
+}
