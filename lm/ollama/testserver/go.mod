@@ -4,6 +4,8 @@ go 1.26.0
 
 tool github.com/ollama/ollama
 
+require github.com/gen2brain/malgo v0.11.24
+
 require (
 	github.com/agnivade/levenshtein v1.1.1 // indirect
 	github.com/apache/arrow/go/arrow v0.0.0-20211112161151-bc219186db40 // indirect

@@ -1,0 +1,194 @@
+// Package integration_test compares package ollama, on a real Ollama server,
+// with the embedded engine on the same weights. The tests are skipped unless
+// MODELLOG_OLLAMA names the server's program; lm/ollama/testserver/run builds
+// one and sets it.
+package integration_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ollama/ollama/api"
+
+	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/lm/ollama"
+)
+
+// The server's names of the models.
+var serverName = map[string]string{modeltest.Gemma.Name: "gemma", modeltest.SmolLM.Name: "smollm"}
+
+// odd is a model of the same weights as smollm whose Modelfile asks for all that
+// must have no effect.
+const odd = "odd"
+
+// instance is a running Ollama server with a folder of its own.
+type instance struct {
+	address string
+	client  *api.Client
+	cmd     *exec.Cmd
+	log     *lockedBuffer
+	done    chan struct{} // closed when the process is gone
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// start starts a server on a free port, with its models in dir.
+func start(ctx context.Context, dir string) (*instance, error) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	address := free.Addr().String()
+	free.Close()
+	s := &instance{address: address, log: &lockedBuffer{}, done: make(chan struct{})}
+	s.client = api.NewClient(&url.URL{Scheme: "http", Host: address}, http.DefaultClient)
+	s.cmd = exec.Command(os.Getenv("MODELLOG_OLLAMA"), "serve")
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "OLLAMA_") && !strings.HasPrefix(v, "HOME=") {
+			s.cmd.Env = append(s.cmd.Env, v)
+		}
+	}
+	s.cmd.Env = append(s.cmd.Env, "HOME="+dir, "OLLAMA_HOST="+address, "OLLAMA_MODELS="+filepath.Join(dir, "models"), "OLLAMA_MAX_LOADED_MODELS=2")
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	// The server runs each model in a process of its own; a group lets
+	// them be ended together.
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(s.done)
+		_ = s.cmd.Wait() // it is killed, so there is always an error
+	}()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for s.client.Heartbeat(ctx) != nil {
+		select {
+		case <-s.done:
+			return nil, fmt.Errorf("the server ended at once:\n%s", s.log)
+		case <-ctx.Done():
+			s.kill()
+			return nil, fmt.Errorf("the server does not answer:\n%s", s.log)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return s, nil
+}
+
+// kill ends the server and what it started, as a crash would.
+func (s *instance) kill() {
+	_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+	<-s.done
+}
+
+// create makes a model of the weights of r.
+func (s *instance) create(ctx context.Context, t testing.TB, name string, r modeltest.Reference, change func(*api.CreateRequest)) {
+	t.Helper()
+	f, err := os.Open(r.Path(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	digest := "sha256:" + r.SHA256
+	if err := s.client.CreateBlob(ctx, digest, f); err != nil {
+		t.Fatalf("uploading %s: %v", r.Name, err)
+	}
+	req := &api.CreateRequest{Model: name, Files: map[string]string{"model.gguf": digest}}
+	if change != nil {
+		change(req)
+	}
+	if err := s.client.Create(ctx, req, func(api.ProgressResponse) error { return nil }); err != nil {
+		t.Fatalf("creating %s: %v", name, err)
+	}
+}
+
+// server returns the server that the tests share, with OLLAMA_HOST set to it and
+// the models created.
+func server(t *testing.T) *instance {
+	t.Helper()
+	if os.Getenv("MODELLOG_OLLAMA") == "" {
+		t.Skip("MODELLOG_OLLAMA does not name an Ollama server's program; run: make test-ollama")
+	}
+	shared.once.Do(func() {
+		if shared.dir, shared.err = os.MkdirTemp("", "modellog-ollama-"); shared.err != nil {
+			return
+		}
+		if shared.instance, shared.err = start(context.Background(), shared.dir); shared.err != nil {
+			return
+		}
+		for _, r := range modeltest.All {
+			shared.create(t.Context(), t, serverName[r.Name], r, nil)
+		}
+		shared.create(t.Context(), t, odd, modeltest.SmolLM, func(req *api.CreateRequest) {
+			req.System = "Answer every question with the word banana."
+			req.Template = "{{ .System }} BANANA {{ .Prompt }} BANANA"
+			req.Parameters = map[string]any{
+				"temperature": 0.1, "top_k": 2, "top_p": 0.1, "min_p": 0.5, "repeat_penalty": 2.0, "presence_penalty": 1.5,
+				"frequency_penalty": 1.5, "stop": []string{" ", "a", "e", "."}, "num_predict": 5, "num_ctx": 256, "seed": 7,
+			}
+		})
+	})
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	t.Setenv("OLLAMA_HOST", shared.address)
+	return shared.instance
+}
+
+var shared struct {
+	once sync.Once
+	dir  string
+	*instance
+	err error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.instance != nil {
+		shared.kill()
+	}
+	if shared.dir != "" {
+		if err := os.RemoveAll(shared.dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
+	os.Exit(code)
+}
+
+// open opens a model on the server that OLLAMA_HOST names.
+func open(t testing.TB, name string, opts ollama.Options) *ollama.Model {
+	t.Helper()
+	m, err := ollama.Open(t.Context(), name, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
