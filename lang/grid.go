@@ -23,8 +23,9 @@ type column struct {
 	style string // ANSI code of the cells
 }
 
-// gap is the space between columns.
-const gap = 3
+// gap is the space between columns, and tightGap that where lines would be too
+// long.
+const gap, tightGap = 3, 2
 
 func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
 
@@ -41,9 +42,16 @@ func (g *grid) lines(st Style) []string {
 			widths[i] = max(widths[i], runewidth.StringWidth(cell))
 		}
 	}
-	total := g.indent + gap*(len(widths)-1)
-	for _, w := range widths {
-		total += w
+	sum := func(gap int) int {
+		total := g.indent + gap*(len(widths)-1)
+		for _, w := range widths {
+			total += w
+		}
+		return total
+	}
+	gap, total := gap, sum(gap)
+	if total > st.width() {
+		gap, total = tightGap, sum(tightGap)
 	}
 	if over := total - st.width(); over > 0 {
 		// The flexible columns give way, the widest first.

@@ -130,12 +130,8 @@ func (l *Ladder) Text(st Style) string {
 		loss := Interval{Lo: -r.LogWMC.Hi, Hi: -r.LogWMC.Lo}
 		g.add(count(r.K), show(expInterval(r.LogWMC), sig), figures(r.WMC0, sig), show(r.Rho(), sig), figures(r.Info, sig), show(loss, sig))
 	}
-	title := l.Formula
-	if l.Name != "" && !strings.HasSuffix(l.Name, ")") {
-		title = l.Name + ": " + l.Formula
-	}
 	body := g.lines(st)
-	lines := []string{header(title, "of "+count(len(l.Rungs)), styleDim, st, body)}
+	lines := []string{header(l.Name, l.Formula, l.Formula, "of "+count(len(l.Rungs)), styleDim, st, body)}
 	return strings.Join(append(lines, body...), "\n")
 }
 

@@ -62,7 +62,7 @@ type Options struct {
 	Open func(ctx context.Context, name string) (lm.Model, error)
 	// ModelNames lists the models that Open would find.
 	ModelNames func(ctx context.Context) ([]ModelName, error)
-	// Cache keeps readings between runs.
+	// Cache keeps readings. Without it they are kept as long as the session.
 	Cache event.Cache
 	// Progress is told how far something slow has come; total is 0 where
 	// it is not known, and done == total at the end.
@@ -98,11 +98,13 @@ type Session struct {
 	labels map[string][]string // an atom's key → the names that stand for it
 
 	compiled *diagramCache
-	ladders  int // figures drawn so far of each kind, for their titles
 }
 
 // New starts a session with the default calibration and no names.
 func New(opts Options) *Session {
+	if opts.Cache == nil {
+		opts.Cache = &memory{}
+	}
 	s := &Session{opts: opts, compiled: newDiagramCache()}
 	s.reset()
 	return s
@@ -222,7 +224,12 @@ func (s *Session) Eval(ctx context.Context, path, src string, emit func(Result) 
 			dir = filepath.Dir(path)
 		}
 	}
-	return s.eval(ctx, path, src, &unit{dir: dir, emit: emit})
+	return s.eval(ctx, path, src, &unit{dir: dir, emit: func(r Result) error {
+		if err := emit(r); err != nil {
+			return &emitError{err}
+		}
+		return nil
+	}})
 }
 
 func (s *Session) eval(ctx context.Context, path, src string, u *unit) error {
@@ -276,9 +283,9 @@ func (s *Session) statement(ctx context.Context, u *unit, stmt syntax.Stmt) (err
 	if stmt.Silent() {
 		inner := *u
 		inner.emit = func(r Result) error {
-			// What silence is asked for is the statement's own
-			// result, not what went on beside it.
-			if n, ok := r.(*Note); ok && n.What == "model" {
+			// Silence is asked for the statement's own result, not
+			// for what is told beside it.
+			if n, ok := r.(*Note); ok && (n.What == "model" || n.What == "time") {
 				return u.emit(r)
 			}
 			return nil

@@ -220,7 +220,7 @@ func (s *Session) labelVariables(g *grounded) {
 			case atomEvent:
 				a.label = unique(`"` + escape(a.ev.Target) + `"`)
 			case atomProb:
-				a.label = unique("prob(" + figures(a.p, sigValue) + ")")
+				a.label = unique(fmt.Sprintf("prob(%g)", a.p))
 			case atomText:
 				a.label = unique(`"` + cutRight(escape(a.text), 12) + `"`)
 			}

@@ -56,7 +56,7 @@ func show(i calibrate.Interval, n int) string {
 func signed(i calibrate.Interval, n int) string {
 	plus := func(x float64) string {
 		s := figures(x, n)
-		if x >= 0 {
+		if x > 0 {
 			s = "+" + s
 		}
 		return s

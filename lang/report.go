@@ -33,6 +33,8 @@ type Report struct {
 	Events      []ReportEvent
 	Model       *lm.Info // nil where no event asks a model
 	Calibration calibrate.Calibration
+
+	short string // the formula with the events' names in place of M(…)
 }
 
 // ReportEvent is an event of a report.
@@ -64,7 +66,10 @@ type ReportToken struct {
 }
 
 // titled is an expression with its name, for results that show both.
-type titled struct{ name, formula string }
+type titled struct {
+	name, formula string
+	x             syntax.Expr // the formula
+}
 
 // title finds what a result calls an expression: of a name what it stands for,
 // of a schema's call the schema with its holes filled.
@@ -72,7 +77,7 @@ func (s *Session) title(x syntax.Expr) titled {
 	switch x := x.(type) {
 	case *syntax.Name:
 		if d := s.names[x.Text]; d != nil {
-			return titled{x.Text, syntax.Format(d.body, syntax.Unicode)}
+			return titled{x.Text, syntax.Format(d.body, syntax.Unicode), d.body}
 		}
 	case *syntax.Call:
 		if d := s.names[x.Fn.Text]; d != nil && len(d.params) == len(x.Args) {
@@ -80,10 +85,32 @@ func (s *Session) title(x syntax.Expr) titled {
 			for i, a := range x.Args {
 				fill[d.params[i]] = a.X
 			}
-			return titled{syntax.Format(x, syntax.Unicode), syntax.Format(syntax.Substitute(d.body, fill), syntax.Unicode)}
+			filled := syntax.Substitute(d.body, fill)
+			return titled{syntax.Format(x, syntax.Unicode), syntax.Format(filled, syntax.Unicode), filled}
 		}
 	}
-	return titled{"", syntax.Format(x, syntax.Unicode)}
+	return titled{"", syntax.Format(x, syntax.Unicode), x}
+}
+
+// shorten writes a formula with the labels of its events in place of M(…), for
+// lines that the whole would be too long for.
+func (s *Session) shorten(u *unit, x syntax.Expr, g *grounded) string {
+	labels := map[string]string{}
+	for _, a := range g.atoms {
+		labels[a.key] = a.label
+	}
+	return syntax.Format(syntax.Map(x, func(x syntax.Expr) syntax.Expr {
+		c, ok := x.(*syntax.Call)
+		if !ok || findFunction(c.Fn.Text) == nil {
+			return x
+		}
+		// What does not stand alone, because it has a schema's hole, stays.
+		v, err := newExpander(s, u.src).value(c)
+		if err != nil || v.kind != formulaValue || v.t.op != termAtom || labels[v.t.atom.key] == "" {
+			return x
+		}
+		return &syntax.Name{Text: labels[v.t.atom.key]}
+	}), syntax.Unicode)
 }
 
 // show evaluates an expression that stands alone: a query, a formula or a ladder.
@@ -133,6 +160,7 @@ func (s *Session) report(ctx context.Context, u *unit, title titled, t *term) (*
 		WMC: m.WMC, WMC0: m.WMC0, Rho: m.Rho, Info: m.Info, Loss: m.Loss, CAcc: m.CAcc,
 		Calibration: s.calibration,
 		Events:      g.events(grad),
+		short:       s.shorten(u, title.x, g),
 	}
 	for _, e := range r.Events {
 		if !e.Given {
@@ -164,7 +192,7 @@ func (g *grounded) events(grad []Interval) []ReportEvent {
 			if x.step != nil {
 				t.Token, t.Piece, t.PrefixText = x.step.Target, x.step.Piece, x.step.PrefixText
 			}
-			if grad != nil {
+			if t.Grad = calibrate.Exact(math.NaN()); grad != nil {
 				t.Grad = grad[v]
 			}
 			e.Tokens = append(e.Tokens, t)
@@ -204,25 +232,30 @@ func (r *Report) Text(st Style) string {
 	body := append([]string{scores}, table.lines(st)...)
 
 	word, style := r.verdict()
-	title := r.Formula
-	if r.Name != "" && !strings.HasSuffix(r.Name, ")") {
-		title = r.Name + ": " + r.Formula
-	}
-	lines := []string{header(title, word, style, st, body)}
+	lines := []string{header(r.Name, r.Formula, r.short, word, style, st, body)}
 	lines = append(lines, body...)
 	lines = append(lines, footnotes(r.Events, st)...)
 	return strings.Join(lines, "\n")
 }
 
-// header puts a word at the right end of a title, above the lines to come.
-func header(title, word, style string, st Style, below []string) string {
+// header shows a formula with its name, and a word at the right end above the
+// lines to come. A formula that is too long is shown in its short form, if there is one.
+func header(name, formula, short, word, style string, st Style, below []string) string {
 	width := 60
 	for _, l := range below {
 		width = max(width, runewidth.StringWidth(stripColor(l)))
 	}
 	width = min(width, st.width())
 	room := width - runewidth.StringWidth(word) - 2
-	title = cutRight(escape(title), room)
+	if name != "" {
+		name, _, _ = strings.Cut(name, "(") // of a schema's call only the schema
+		formula, short = name+": "+formula, name+": "+short
+	}
+	title := escape(formula)
+	if runewidth.StringWidth(title) > room && short != "" {
+		title = escape(short)
+	}
+	title = cutRight(title, room)
 	pad := strings.Repeat(" ", width-runewidth.StringWidth(word)-runewidth.StringWidth(title))
 	return st.paint(styleBold, title) + pad + st.paint(style, word)
 }
@@ -241,6 +274,9 @@ func stripColor(s string) string {
 		s = s[:i] + s[i+j+1:]
 	}
 }
+
+// maxLabel is how wide an event's name is shown.
+const maxLabel = 18
 
 // eventGrid makes a line for each token event.
 func eventGrid(events []ReportEvent, grad bool) *grid {
@@ -269,9 +305,9 @@ func eventGrid(events []ReportEvent, grad bool) *grid {
 			if n++; n > maxRows {
 				continue
 			}
-			label := cutRight(e.Name, 24)
+			label := cutRight(escape(e.Name), maxLabel)
 			if len(e.Tokens) > 1 {
-				label = fmt.Sprintf("%s.%d", label, i+1)
+				label = fmt.Sprintf("%s.%d", cutRight(escape(e.Name), maxLabel-4), i+1)
 			}
 			row := []string{label}
 			switch {

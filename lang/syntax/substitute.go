@@ -1,43 +1,48 @@
 package syntax
 
-// Substitute returns x with names replaced. The result shares with x what has
-// no name in it to replace, and names of functions stay.
-func Substitute(x Expr, fill map[string]Expr) Expr {
-	switch x := x.(type) {
-	case *Name:
-		if y, ok := fill[x.Text]; ok {
-			return y
-		}
+// Map returns x with each of its expressions replaced by what f makes of it, inner
+// ones first. What f returns unchanged is shared with x, and the names of functions
+// and of arguments stay.
+func Map(x Expr, f func(Expr) Expr) Expr {
+	switch y := x.(type) {
 	case *Not:
-		if y := Substitute(x.X, fill); y != x.X {
-			return &Not{x.span, y}
+		if z := Map(y.X, f); z != y.X {
+			x = &Not{y.span, z}
 		}
 	case *Chain:
-		for i, k := range x.X {
-			y := Substitute(k, fill)
-			if y == k {
-				continue
+		var c *Chain
+		for i, k := range y.X {
+			if z := Map(k, f); z != k {
+				if c == nil {
+					c = &Chain{y.span, y.Op, append([]Expr(nil), y.X...)}
+					x = c
+				}
+				c.X[i] = z
 			}
-			c := &Chain{x.span, x.Op, append([]Expr(nil), x.X...)}
-			c.X[i] = y
-			for j := i + 1; j < len(c.X); j++ {
-				c.X[j] = Substitute(c.X[j], fill)
-			}
-			return c
 		}
 	case *Call:
-		for i, a := range x.Args {
-			y := Substitute(a.X, fill)
-			if y == a.X {
-				continue
+		var c *Call
+		for i, a := range y.Args {
+			if z := Map(a.X, f); z != a.X {
+				if c == nil {
+					c = &Call{y.span, y.Fn, append([]Arg(nil), y.Args...)}
+					x = c
+				}
+				c.Args[i].X = z
 			}
-			c := &Call{x.span, x.Fn, append([]Arg(nil), x.Args...)}
-			c.Args[i].X = y
-			for j := i + 1; j < len(c.Args); j++ {
-				c.Args[j].X = Substitute(c.Args[j].X, fill)
-			}
-			return c
 		}
 	}
-	return x
+	return f(x)
+}
+
+// Substitute returns x with names replaced.
+func Substitute(x Expr, fill map[string]Expr) Expr {
+	return Map(x, func(x Expr) Expr {
+		if n, ok := x.(*Name); ok {
+			if y, ok := fill[n.Text]; ok {
+				return y
+			}
+		}
+		return x
+	})
 }
