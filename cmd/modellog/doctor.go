@@ -148,14 +148,15 @@ func pipFinding(ctx context.Context) finding {
 }
 
 func ollamaFinding(ctx context.Context) finding {
-	if err := ollama.Reachable(ctx); err != nil {
+	address, version, err := ollama.Reachable(ctx)
+	if err != nil {
 		return finding{state: absent, what: "ollama", detail: err.Error(), mend: "only needed for models named ollama:NAME; start it with: ollama serve"}
 	}
 	names, err := ollama.Names(ctx)
 	if err != nil {
 		return finding{state: absent, what: "ollama", detail: err.Error()}
 	}
-	return finding{what: "ollama", detail: fmt.Sprintf("a server is running with %d models", len(names))}
+	return finding{what: "ollama", detail: fmt.Sprintf("version %s at %s, %d models", version, address, len(names))}
 }
 
 func cacheFinding(ctx context.Context) finding {

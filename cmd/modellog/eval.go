@@ -26,13 +26,13 @@ func (c *evalCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	session, free, err := c.modelFlags.open(ctx, std)
+	s, err := c.modelFlags.open(ctx, std)
 	if err != nil {
 		return err
 	}
-	defer free()
+	defer s.free()
 
-	out := bufio.NewWriter(std.out)
+	out := bufio.NewWriter(s.bar.Wrap(std.out))
 	st := style(std.out)
 	first := true
 	emit := func(r lang.Result) error {
@@ -52,7 +52,8 @@ func (c *evalCmd) Run(ctx context.Context, std streams) error {
 		}
 		return out.Flush()
 	}
-	err = session.Eval(ctx, name, src, emit)
+	err = s.session.Eval(ctx, name, src, emit)
+	s.bar.Clear()
 	var mistake *lang.Error
 	if errors.As(err, &mistake) {
 		fmt.Fprintln(std.err, mistake.Detail())

@@ -113,8 +113,9 @@ func run(args []string, std streams) int {
 
 // logTo sends the engine's log to the user only where MODELLOG_DEBUG asks for it.
 func logTo(w io.Writer) {
-	if os.Getenv("MODELLOG_DEBUG") == "" {
-		w = io.Discard
+	handler := slog.DiscardHandler
+	if os.Getenv("MODELLOG_DEBUG") != "" {
+		handler = slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})
 	}
-	slog.SetDefault(slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	slog.SetDefault(slog.New(handler))
 }

@@ -49,7 +49,7 @@ func (c *modelsListCmd) Run(ctx context.Context, std streams) error {
 		here[m.Name] = true
 		rows = append(rows, listed{Name: m.Name, Backend: "gguf", Origin: string(m.Origin), Size: m.Size, Path: m.Path})
 	}
-	if ollama.Reachable(ctx) == nil {
+	if _, _, err := ollama.Reachable(ctx); err == nil {
 		served, err := ollama.Names(ctx)
 		if err != nil {
 			fmt.Fprintf(std.err, "warning: the Ollama server does not list its models: %v\n", err)
@@ -189,7 +189,7 @@ func describe(ctx context.Context, name string, std streams) (*described, error)
 		return nil, err
 	}
 	served := func(model string) (*described, error) {
-		m, err := ollama.Open(ctx, model, ollama.Options{Name: name})
+		m, err := ollama.Open(ctx, model, ollama.Options{})
 		if err != nil {
 			return nil, err
 		}
@@ -213,10 +213,8 @@ func describe(ctx context.Context, name string, std streams) (*described, error)
 	if !isPath {
 		found, err = models.Lookup(ctx, name)
 		var missing *store.NotFoundError
-		if errors.As(err, &missing) && ollama.Reachable(ctx) == nil {
-			if d, serverErr := served(name); serverErr == nil {
-				return d, nil
-			}
+		if errors.As(err, &missing) && serves(ctx, name) {
+			return served(name)
 		}
 		if err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/modellog/modellog/lang"
@@ -29,7 +30,7 @@ func (o *opener) open(ctx context.Context, name string) (lm.Model, error) {
 		return o.embedded(ctx, name, path, "")
 	}
 	if model, ok := strings.CutPrefix(name, "ollama:"); ok {
-		return o.served(ctx, name, model)
+		return o.served(ctx, model)
 	}
 	found, err := o.store.Lookup(ctx, name)
 	var missing *store.NotFoundError
@@ -39,16 +40,20 @@ func (o *opener) open(ctx context.Context, name string) (lm.Model, error) {
 	case !errors.As(err, &missing):
 		return nil, err
 	}
-	// Last of all a running server; where there is none, its absence is not
-	// what the user has to hear of.
-	if ollama.Reachable(ctx) == nil {
-		m, err := o.served(ctx, name, name)
-		var unknown *ollama.ModelNotFoundError
-		if err == nil || !errors.As(err, &unknown) {
-			return m, err
-		}
+	if serves(ctx, name) {
+		return o.served(ctx, name)
 	}
 	return nil, missing
+}
+
+// serves reports whether a running Ollama server has the model. Where there is
+// no server, its absence is not what the user has to hear of.
+func serves(ctx context.Context, name string) bool {
+	if _, _, err := ollama.Reachable(ctx); err != nil {
+		return false
+	}
+	names, err := ollama.Names(ctx)
+	return err == nil && (slices.Contains(names, name) || slices.Contains(names, name+":latest"))
 }
 
 // stored opens a weights file of the store. One of Ollama's that the embedded
@@ -59,8 +64,8 @@ func (o *opener) stored(ctx context.Context, name string, found store.Model) (lm
 		return nil, fmt.Errorf("opening model %q: %w", name, err)
 	}
 	m, err := o.embedded(ctx, name, found.Path, digest)
-	if err != nil && found.Origin == store.Ollama && ctx.Err() == nil && ollama.Reachable(ctx) == nil {
-		if m, serverErr := o.served(ctx, name, name); serverErr == nil {
+	if err != nil && found.Origin == store.Ollama && ctx.Err() == nil && serves(ctx, name) {
+		if m, serverErr := o.served(ctx, name); serverErr == nil {
 			return m, nil
 		}
 	}
@@ -88,8 +93,8 @@ func (o *opener) embedded(ctx context.Context, name, path, digest string) (lm.Mo
 	return m, nil
 }
 
-func (o *opener) served(ctx context.Context, name, model string) (lm.Model, error) {
-	m, err := ollama.Open(ctx, model, ollama.Options{Name: name})
+func (o *opener) served(ctx context.Context, name string) (lm.Model, error) {
+	m, err := ollama.Open(ctx, name, ollama.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +115,7 @@ func (o *opener) names(ctx context.Context) ([]lang.ModelName, error) {
 			out = append(out, lang.ModelName{Name: m.Name, Backend: "gguf", Detail: bytes(m.Size)})
 		}
 	}
-	if ollama.Reachable(ctx) == nil {
+	if _, _, err := ollama.Reachable(ctx); err == nil {
 		served, err := ollama.Names(ctx)
 		if err != nil {
 			return out, nil // a server that stumbles hides none of the others

@@ -21,22 +21,32 @@ type modelFlags struct {
 	Precision string `enum:"auto,exact,native" default:"auto" help:"Numbers of the embedded engine: exact (float32), native (as the file has them) or auto. Default: ${default}."`
 }
 
-// open starts a session with everything it needs from this machine, and returns
-// what frees it.
-func (f *modelFlags) open(ctx context.Context, std streams) (*lang.Session, func(), error) {
-	warn := func(message string) { fmt.Fprintf(std.err, "warning: %s\n", message) }
+// opened is a session with what it holds of this machine.
+type opened struct {
+	session *lang.Session
+	cache   *readings.Cache
+	bar     *progress.Bar
+	warn    func(string)
+}
+
+// open starts a session with everything it needs from this machine.
+func (f *modelFlags) open(ctx context.Context, std streams) (*opened, error) {
 	bar := progress.New(std.err)
+	warn := func(message string) {
+		bar.Clear()
+		fmt.Fprintf(std.err, "warning: %s\n", message)
+	}
 	models, err := openStore(warn)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	cacheDir, err := store.CacheDir()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	cache, err := readings.Open(ctx, cacheDir, readings.Options{Warn: func(err error) { warn(err.Error()) }})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	precision := gguf.Precision(f.Precision)
 	if f.Precision == "auto" {
@@ -51,13 +61,15 @@ func (f *modelFlags) open(ctx context.Context, std streams) (*lang.Session, func
 		Progress:   bar.Report,
 		Warn:       warn,
 	})
-	free := func() {
-		bar.Close()
-		if err := errors.Join(session.Close(), cache.Close()); err != nil {
-			warn(err.Error())
-		}
+	return &opened{session, cache, bar, warn}, nil
+}
+
+// free closes the model and the cache.
+func (o *opened) free() {
+	o.bar.Close()
+	if err := errors.Join(o.session.Close(), o.cache.Close()); err != nil {
+		o.warn(err.Error())
 	}
-	return session, free, nil
 }
 
 func openStore(warn func(string)) (*store.Store, error) {

@@ -54,9 +54,9 @@ func exactFits(h *header.Header) error {
 }
 
 // dequantise returns the path of a copy of the file whose weights are float32,
-// writing it into the cache folder where it is not there yet. A copy whose
-// checksum is not right is written anew.
-func dequantise(ctx context.Context, path, digest string, h *header.Header, o Options) (string, error) {
+// writing it into the cache folder where it is not there yet, or again.
+func (m *Model) dequantise(ctx context.Context, again bool) (string, error) {
+	h, o, digest := m.header, m.options, m.info.Digest
 	if o.CacheDir == "" {
 		return "", errors.New("there is no cache folder to keep dequantised weights in")
 	}
@@ -65,15 +65,15 @@ func dequantise(ctx context.Context, path, digest string, h *header.Header, o Op
 	}
 	dir := filepath.Join(o.CacheDir, "weights")
 	target := filepath.Join(dir, digest+"-"+dequantised+".gguf")
-	if err := checkSum(ctx, target, o.Progress); err == nil {
-		return target, nil
-	} else if ctx.Err() != nil {
-		return "", ctx.Err()
+	if _, err := os.Stat(sumFile(target)); err == nil && !again {
+		if _, err := os.Stat(target); err == nil {
+			return target, nil
+		}
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", fmt.Errorf("making the folder for dequantised weights: %w", err)
 	}
-	source, err := os.Open(path)
+	source, err := os.Open(m.info.Path)
 	if err != nil {
 		return "", err
 	}
@@ -103,6 +103,22 @@ func dequantise(ctx context.Context, path, digest string, h *header.Header, o Op
 		return "", fmt.Errorf("writing dequantised weights to %s: %w", dir, err)
 	}
 	return target, nil
+}
+
+// checkWeights makes sure, before they are loaded, that dequantised weights are
+// as they were written: a copy that was damaged is written anew.
+func (m *Model) checkWeights(ctx context.Context) error {
+	if m.weights == m.info.Path {
+		return nil
+	}
+	err := checkSum(ctx, m.weights, m.options.Progress)
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if _, err := m.dequantise(ctx, true); err != nil {
+		return fmt.Errorf("%s cannot be opened in exact precision: %w", m.info.Path, err)
+	}
+	return nil
 }
 
 func sumFile(path string) string { return strings.TrimSuffix(path, ".gguf") + ".crc32c" }

@@ -36,6 +36,21 @@ type engine struct {
 	many     bool // whether sequences can share a batch
 }
 
+// supported returns an error where the engine does not have the architecture or
+// the tokenizer of the file at path. It loads no weights.
+func supported(path string) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = enginePanic(r)
+		}
+	}()
+	_, err = model.NewTextProcessor(path)
+	if errors.Is(err, model.ErrUnsupportedModel) {
+		return errors.New("the engine does not have this model's architecture; give the model to a running Ollama server and use it by the name ollama:NAME")
+	}
+	return err
+}
+
 // load loads the weights at path. The engine reports running out of memory, and
 // metadata it cannot make sense of, by panicking.
 func load(ctx context.Context, path string, threads int, precision string, capacity int, progress func(string, int64, int64)) (e *engine, err error) {
@@ -45,9 +60,6 @@ func load(ctx context.Context, path string, threads int, precision string, capac
 		}
 	}()
 	m, err := model.New(path, ml.BackendParams{AllocMemory: true, NumThreads: threads})
-	if errors.Is(err, model.ErrUnsupportedModel) {
-		return nil, errors.New("the engine does not have this model's architecture; give the model to a running Ollama server and use it by the name ollama:NAME")
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -70,17 +70,20 @@ type Options struct {
 	Warn func(message string)
 }
 
-// Model is a model in this program's memory. Its methods may be called from
-// several goroutines; readings are made one batch at a time.
+// Model is a model that this program runs. Its weights are loaded by the first
+// reading, so that a model whose readings are all in a cache is open at once.
+// Its methods may be called from several goroutines; readings are made one batch
+// at a time.
 type Model struct {
 	info      lm.Info
+	header    *header.Header
 	tokenizer *tokens.Tokenizer
+	options   Options
 	weights   string // the file the engine reads
-	threads   int
 	batch     int
 
 	mu     sync.Mutex // held while the engine works
-	engine *engine    // nil after Close
+	engine *engine    // nil before the first reading and after Close
 	closed bool
 }
 
@@ -113,8 +116,9 @@ func Open(ctx context.Context, path string, o Options) (*Model, error) {
 		}
 	}
 	m := &Model{
+		header:    h,
 		tokenizer: tokenizer,
-		threads:   o.Threads,
+		options:   o,
 		batch:     o.Batch,
 		info: lm.Info{
 			Name:         o.Name,
@@ -135,35 +139,36 @@ func Open(ctx context.Context, path string, o Options) (*Model, error) {
 	if m.info.Name == "" {
 		m.info.Name = path
 	}
-	if m.threads <= 0 {
-		m.threads = runtime.NumCPU()
+	if m.options.Threads <= 0 {
+		m.options.Threads = runtime.NumCPU()
 	}
 	if m.batch <= 0 {
 		m.batch = defaultBatch
 	}
-	if err := m.choosePrecision(ctx, h, o); err != nil {
-		return nil, err
+	if err := supported(path); err != nil {
+		return nil, fmt.Errorf("opening %s: %w", path, err)
 	}
-	if m.engine, err = load(ctx, m.weights, m.threads, m.info.Precision, defaultCapacity, o.Progress); err != nil {
-		return nil, fmt.Errorf("loading %s: %w", path, err)
+	if err := m.choosePrecision(ctx); err != nil {
+		return nil, err
 	}
 	return m, nil
 }
 
 // choosePrecision sets the file that the engine reads and the precision.
-func (m *Model) choosePrecision(ctx context.Context, h *header.Header, o Options) error {
+func (m *Model) choosePrecision(ctx context.Context) error {
+	o := m.options
 	m.weights, m.info.Precision = m.info.Path, string(Native)
 	if o.Precision == Native {
 		return nil
 	}
-	if allFloat32(h) {
+	if allFloat32(m.header) {
 		m.info.Precision = string(Exact) // nothing to dequantise
 		return nil
 	}
-	reason := exactFits(h)
+	reason := exactFits(m.header)
 	if reason == nil || o.Precision == Exact {
 		var dequantised string
-		dequantised, reason = dequantise(ctx, m.info.Path, m.info.Digest, h, o)
+		dequantised, reason = m.dequantise(ctx, false)
 		if reason == nil {
 			m.weights, m.info.Precision = dequantised, string(Exact)
 			return nil

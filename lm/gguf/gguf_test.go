@@ -265,7 +265,6 @@ func TestOpenErrors(t *testing.T) {
 		{"empty", write("empty.gguf", ""), header.ErrNotGGUF, ""},
 		{"cut short", cut, header.ErrTruncated, "the file has"},
 		{"unknown architecture", unknown, nil, "does not have this model's architecture"},
-		{"metadata that lack what the architecture needs", torn, nil, "torn.gguf"},
 	} {
 		m, err := Open(t.Context(), test.path, Options{Digest: "x", Precision: Native})
 		if err == nil {
@@ -276,6 +275,14 @@ func TestOpenErrors(t *testing.T) {
 		if test.is != nil && !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", test.name, err)
 		}
+	}
+	m, err := Open(t.Context(), torn, Options{Digest: "x", Precision: Native})
+	if err == nil {
+		err = m.Read(t.Context(), [][]lm.Token{{1}}, func(int, lm.Distribution) error { return nil })
+		m.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "torn.gguf") {
+		t.Errorf("metadata that lack what the architecture needs: %v", err)
 	}
 	if _, err := Open(t.Context(), cut, Options{Precision: "double"}); err == nil || !strings.Contains(err.Error(), "not known") {
 		t.Errorf("an unknown precision: %v", err)
@@ -294,6 +301,7 @@ func TestDequantisedWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	weights := first.weights
+	want := readOne(t, first)
 	first.Close()
 	if left, _ := filepath.Glob(filepath.Join(dir, "weights", "*.partial")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
@@ -318,6 +326,9 @@ func TestDequantisedWeights(t *testing.T) {
 		again, err := Open(t.Context(), path, options)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
+		}
+		if got := readOne(t, again); got != want {
+			t.Errorf("%s: a logit is %g, want %g", name, got, want)
 		}
 		again.Close()
 		if now, _ := os.ReadFile(weights); !slices.Equal(now, good) {
@@ -345,6 +356,18 @@ func TestDequantisedWeights(t *testing.T) {
 	if m.Info().Precision != string(Native) || !strings.Contains(warned, "native precision") {
 		t.Errorf("precision %q, warning %q", m.Info().Precision, warned)
 	}
+}
+
+// readOne returns one logit after one token.
+func readOne(t *testing.T, m *Model) (logit float32) {
+	t.Helper()
+	if err := m.Read(t.Context(), [][]lm.Token{{100}}, func(_ int, d lm.Distribution) error {
+		logit = d.Logits[200]
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return logit
 }
 
 func TestBuiltFor(t *testing.T) {

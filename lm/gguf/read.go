@@ -137,8 +137,8 @@ func (m *Model) forward(ctx context.Context, batch [][]lm.Token) ([]float32, err
 	return logits, err
 }
 
-// makeRoom loads the model anew where a prefix of so many tokens does not fit
-// the room there is for keys and values.
+// makeRoom loads the model where it is not loaded yet, and anew where a prefix of
+// so many tokens does not fit the room there is for keys and values.
 func (m *Model) makeRoom(ctx context.Context, tokens int) error {
 	capacity := defaultCapacity
 	if m.engine != nil {
@@ -154,10 +154,13 @@ func (m *Model) makeRoom(ctx context.Context, tokens int) error {
 		m.engine.close()
 		m.engine = nil
 	}
-	var err error
-	if m.engine, err = load(ctx, m.weights, m.threads, m.info.Precision, capacity, nil); err != nil {
-		m.engine = nil
-		return fmt.Errorf("making room for a prefix of %d tokens: %w", tokens, err)
+	if err := m.checkWeights(ctx); err != nil {
+		return err
 	}
+	e, err := load(ctx, m.weights, m.options.Threads, m.info.Precision, capacity, m.options.Progress)
+	if err != nil {
+		return fmt.Errorf("loading %s: %w", m.info.Path, err)
+	}
+	m.engine = e
 	return nil
 }
