@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/dustin/go-humanize"
 	"github.com/shirou/gopsutil/v4/mem"
 
 	"github.com/modellog/modellog/lm/gguf"
@@ -99,7 +100,7 @@ func memoryFinding() finding {
 	if err != nil {
 		return finding{state: absent, what: "memory", detail: fmt.Sprintf("not known: %v", err)}
 	}
-	return finding{what: "memory", detail: fmt.Sprintf("%s free of %s", bytes(int64(m.Available)), bytes(int64(m.Total)))}
+	return finding{what: "memory", detail: fmt.Sprintf("%s free of %s", humanize.Bytes(m.Available), humanize.Bytes(m.Total))}
 }
 
 func modelFindings(ctx context.Context) ([]finding, error) {
@@ -120,7 +121,7 @@ func modelFindings(ctx context.Context) ([]finding, error) {
 	haveDefault := false
 	for _, m := range found {
 		haveDefault = haveDefault || m.Name == defaultModel
-		f := finding{what: "model", detail: fmt.Sprintf("%s (%s, %s)", m.Name, m.Origin, bytes(m.Size))}
+		f := finding{what: "model", detail: fmt.Sprintf("%s (%s, %s)", m.Name, m.Origin, humanize.Bytes(uint64(m.Size)))}
 		if d, err := gguf.Describe(m.Path); err != nil {
 			f.state, f.detail = absent, f.detail+": "+err.Error()
 		} else if d.ExactReason != "" {
@@ -174,5 +175,5 @@ func cacheFinding(ctx context.Context) finding {
 	if trouble = errors.Join(trouble, err); trouble != nil || !stats.On {
 		return finding{state: absent, what: "cache", detail: fmt.Sprint(trouble), mend: "readings are made anew each time; set MODELLOG_CACHE to a folder that can be written"}
 	}
-	return finding{what: "cache", detail: fmt.Sprintf("%s rows, %s of %s in %s", count(uint64(stats.Rows)), bytes(stats.Bytes), bytes(stats.MaxBytes), stats.Path)}
+	return finding{what: "cache", detail: fmt.Sprintf("%s rows, %s of %s in %s", humanize.Comma(int64(stats.Rows)), humanize.Bytes(uint64(stats.Bytes)), humanize.Bytes(uint64(stats.MaxBytes)), stats.Path)}
 }

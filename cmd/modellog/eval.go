@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/modellog/modellog/lang"
 )
@@ -34,7 +35,7 @@ func (c *evalCmd) Run(ctx context.Context, std streams) error {
 
 	out := bufio.NewWriter(s.bar.Wrap(std.out))
 	st := style(std.out)
-	first := true
+	first, afterBlock := true, false
 	emit := func(r lang.Result) error {
 		if c.JSON {
 			line, err := json.Marshal(r)
@@ -43,11 +44,14 @@ func (c *evalCmd) Run(ctx context.Context, std streams) error {
 			}
 			out.Write(append(line, '\n'))
 		} else {
-			if !first {
+			text := r.Text(st)
+			// Single lines stay together, so that a column of numbers can be piped.
+			block := strings.Contains(text, "\n")
+			if !first && (block || afterBlock) {
 				out.WriteByte('\n')
 			}
-			first = false
-			out.WriteString(r.Text(st))
+			first, afterBlock = false, block
+			out.WriteString(text)
 			out.WriteByte('\n')
 		}
 		return out.Flush()

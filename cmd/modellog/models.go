@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/modellog/modellog/internal/progress"
 	"github.com/modellog/modellog/lm/gguf"
 	"github.com/modellog/modellog/lm/ollama"
@@ -80,7 +82,7 @@ func (c *modelsListCmd) Run(ctx context.Context, std streams) error {
 	for _, r := range rows {
 		size, by, where := "", r.Backend, r.Path
 		if r.Size > 0 {
-			size = bytes(r.Size)
+			size = humanize.Bytes(uint64(r.Size))
 		}
 		switch {
 		case r.Get != "":
@@ -117,7 +119,7 @@ func (c *modelsGetCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	bar.Clear()
-	fmt.Fprintf(std.out, "%s is at %s (%s, SHA-256 checked)\n", m.Name, m.Path, bytes(m.Size))
+	fmt.Fprintf(std.out, "%s is at %s (%s, SHA-256 checked)\n", m.Name, m.Path, humanize.Bytes(uint64(m.Size)))
 	return nil
 }
 
@@ -163,10 +165,10 @@ func (c *modelsInfoCmd) Run(ctx context.Context, std streams) error {
 	}
 	line("name", d.Name)
 	line("architecture", d.Architecture)
-	line("parameters", count(d.Parameters))
+	line("parameters", humanize.Comma(int64(d.Parameters)))
 	line("quantisation", d.Quantization)
-	line("vocabulary", count(uint64(d.Vocabulary))+" tokens")
-	line("context", count(uint64(d.Context))+" tokens")
+	line("vocabulary", humanize.Comma(int64(d.Vocabulary))+" tokens")
+	line("context", humanize.Comma(int64(d.Context))+" tokens")
 	bos := "none is added; an empty prefix cannot be read"
 	if d.AddBOS {
 		bos = fmt.Sprintf("%s, added in front of every prefix", d.BOS)
@@ -174,7 +176,7 @@ func (c *modelsInfoCmd) Run(ctx context.Context, std streams) error {
 	line("BOS", bos)
 	line("lies at", d.Path)
 	if d.Size > 0 {
-		line("size", bytes(d.Size))
+		line("size", humanize.Bytes(uint64(d.Size)))
 	}
 	line("SHA-256", d.Digest)
 	line("licence", d.Licence)
@@ -239,13 +241,4 @@ func describe(ctx context.Context, name string, std streams) (*described, error)
 		return nil, err
 	}
 	return d, nil
-}
-
-// count writes a number with commas between thousands.
-func count(n uint64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

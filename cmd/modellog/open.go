@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/modellog/modellog/lang"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/lm/gguf"
@@ -112,7 +114,7 @@ func (o *opener) names(ctx context.Context) ([]lang.ModelName, error) {
 	for _, m := range models {
 		if !seen[m.Name] {
 			seen[m.Name] = true
-			out = append(out, lang.ModelName{Name: m.Name, Backend: "gguf", Detail: bytes(m.Size)})
+			out = append(out, lang.ModelName{Name: m.Name, Backend: "gguf", Detail: humanize.Bytes(uint64(m.Size))})
 		}
 	}
 	if _, _, err := ollama.Reachable(ctx); err == nil {
@@ -128,16 +130,4 @@ func (o *opener) names(ctx context.Context) ([]lang.ModelName, error) {
 		}
 	}
 	return out, nil
-}
-
-// bytes writes a size in bytes for a person.
-func bytes(n int64) string {
-	switch {
-	case n >= 1e9:
-		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
-	case n >= 1e6:
-		return fmt.Sprintf("%.0f MB", float64(n)/1e6)
-	default:
-		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/adrg/xdg"
+	"github.com/dustin/go-humanize"
 	"golang.org/x/term"
 
 	"github.com/modellog/modellog/lang"
@@ -38,7 +39,7 @@ func (c *replCmd) Run(ctx context.Context, std streams) error {
 		fmt.Fprintf(std.err, "%v\n", err)
 	} else {
 		s.bar.Clear()
-		banner = fmt.Sprintf("modellog · %s · %s tokens · %s", info.Name, count(uint64(info.Vocabulary)), info.Precision)
+		banner = fmt.Sprintf("modellog · %s · %s tokens · %s", info.Name, humanize.Comma(int64(info.Vocabulary)), info.Precision)
 	}
 	banner += fmt.Sprintf(" · %s\n%%help explains, Tab completes, Ctrl-D leaves", calibrationName(s.session))
 	err = repl.Run(context.WithoutCancel(ctx), repl.Options{

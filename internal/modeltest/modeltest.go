@@ -45,7 +45,7 @@ var (
 // ($MODELLOG_HOME/models or the user's data folder), at all depths.
 func (r Reference) Path(t testing.TB) string {
 	t.Helper()
-	if path := find(r.size); path != "" {
+	if path := r.Find(); path != "" {
 		return path
 	}
 	t.Skipf("the model %s is not in %s; get it with: modellog models get %s", r.Name, folder(), r.Name)
@@ -77,7 +77,8 @@ var files = sync.OnceValue(func() map[int64]string {
 	return bySize
 })
 
-func find(size int64) string { return files()[size] }
+// Find returns the model's file, or "" where it is missing.
+func (r Reference) Find() string { return files()[r.size] }
 
 // Reading is one line of a file of reference readings: natural logarithms,
 // computed in float32 over the dequantised weights.

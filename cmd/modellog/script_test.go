@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/lm/store"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"modellog": main})
+}
+
+// TestScript runs the transcripts in testdata/script with the real command.
+// Those that begin with "models" are given the two small models, and share the
+// user's cache folder for dequantised weights.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("OLLAMA_HOST", "127.0.0.1:1") // where nothing listens
+			e.Setenv("MODELLOG_HOME", filepath.Join(e.WorkDir, "data"))
+			e.Setenv("MODELLOG_CACHE", filepath.Join(e.WorkDir, "cache"))
+			e.Setenv("OLLAMA_MODELS", filepath.Join(e.WorkDir, "ollama"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"models": useModels,
+			"status": status,
+			"make":   makeFile,
+		},
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+	})
+}
+
+// useModels sets $SMOLLM and $GEMMA to the models' files and lets the script use
+// the user's cache folder; the script is skipped where a model is missing.
+func useModels(ts *testscript.TestScript, _ bool, _ []string) {
+	for variable, r := range map[string]modeltest.Reference{"SMOLLM": modeltest.SmolLM, "GEMMA": modeltest.Gemma} {
+		path := r.Find()
+		if path == "" {
+			ts.Fatalf("the model %s is not here; get it with: modellog models get %s", r.Name, r.Name)
+		}
+		ts.Setenv(variable, path)
+	}
+	// the test's own environment, not the script's
+	dir, err := store.CacheDir()
+	ts.Check(err)
+	weights := filepath.Join(dir, "weights")
+	ts.Check(os.MkdirAll(weights, 0o777))
+	ts.Check(os.MkdirAll(ts.Getenv("MODELLOG_CACHE"), 0o777))
+	ts.Check(os.Symlink(weights, filepath.Join(ts.Getenv("MODELLOG_CACHE"), "weights")))
+}
+
+// status runs a command and insists on its exit status: status 2 modellog …. What
+// it prints can be compared as after exec.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N COMMAND [ARG …]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit, ok := err.(*exec.ExitError); ok {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// makeFile writes a file that is too large or too odd for a script: make FILE KIND [N].
+func makeFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: make FILE KIND [N]")
+	}
+	n := 0
+	if len(args) > 2 {
+		var err error
+		n, err = strconv.Atoi(args[2])
+		ts.Check(err)
+	}
+	var b bytes.Buffer
+	switch args[1] {
+	case "parentheses": // n of them around a formula
+		b.WriteString(strings.Repeat("(", n) + "true" + strings.Repeat(")", n))
+	case "negations":
+		b.WriteString(strings.Repeat("!", n) + "true")
+	case "line": // a comment of n bytes and then a formula
+		b.WriteString("# " + strings.Repeat("x", n) + "\nwmc(prob(0.25))\n")
+	case "name": // an unknown name of n bytes
+		b.WriteString(strings.Repeat("x", n) + "\n")
+	case "chain": // a formula of n variables
+		for i := range n {
+			fmt.Fprintf(&b, "e%d = prob(0.5)\n", i)
+		}
+		b.WriteString("wmc0(e0")
+		for i := 1; i < n; i++ {
+			fmt.Fprintf(&b, " & (e%d -> e%d)", i-1, i)
+		}
+		b.WriteString(")\n")
+	case "nul":
+		b.WriteString("wmc(prob(0.5))\na = pr\x00ob(0.5)\n")
+	case "utf8":
+		b.WriteString("wmc(prob(0.5))\na = \"\xff\xfe\"\n")
+	case "crlf":
+		b.WriteString("\xef\xbb\xbfa = prob(0.25)\r\nwmc(a)\r\n")
+	case "cut": // the first n bytes of $SMOLLM
+		whole, err := os.ReadFile(ts.Getenv("SMOLLM"))
+		ts.Check(err)
+		b.Write(whole[:n])
+	default:
+		ts.Fatalf("unknown kind %q", args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o666))
+}
