@@ -32,12 +32,15 @@ const (
 	expStepL = math.Ln2/expN - expStepH
 )
 
-func (t *expTable) exp(x float64) float64 {
+// exp returns exp(x), and x in whole steps of ln 2/expN, rounded and counted downwards.
+func (t *expTable) exp(x float64) (e float64, steps uint32) {
 	k := x*expScale + expRound
 	i := math.Float64bits(k)
 	k -= expRound
 	r := x - k*expStepH - k*expStepL
 	s := math.Float64frombits(t[i%expN] + i<<(52-expBits))
-	r2 := r * r
-	return s + s*(r+r2*(0.5+r*(1.0/6)+r2*(1.0/24)))
+	return s + s*r*(1+r*(0.5+r*(1.0/6+r*(1.0/24)))), uint32(-int32(i))
 }
+
+// stepsOf returns the steps that exp(x) returns.
+func stepsOf(x float64) uint32 { return uint32(-int32(math.Float64bits(x*expScale + expRound))) }

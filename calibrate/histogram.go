@@ -7,29 +7,31 @@ import "math"
 const binCount = 1024
 
 // A binning divides the distances x ≤ 0 from the largest logit into bins of equal
-// width, the first at 0 and the last without end.
-type binning struct{ perNat float64 }
+// width, the first at 0 and the last without end. A bin is 2^shift steps of the table
+// of exponentials wide, so that its number is a by-product of exp(x).
+type binning struct{ shift uint }
 
 // newBinning spreads the bins over the distances down to least, but no further than
 // e⁻⁶⁴, below which there is nothing to tell apart.
 func newBinning(least float64) binning {
-	span := math.Min(64, -least)
-	if span == 0 {
-		return binning{0}
+	steps := math.Min(64, -least) * expScale
+	b := binning{}
+	for steps >= float64(uint(binCount)<<b.shift) {
+		b.shift++
 	}
-	return binning{math.Min(binCount/span, math.MaxFloat32)}
+	return b
 }
 
-// of returns the bin of a token. It is monotone in x.
-func (b binning) of(x float64) int { return int(min(x*-b.perNat, binCount-1)) }
+// of returns the bin of a token at that many steps. It is monotone.
+func (b binning) of(steps uint32) int { return int(min(steps>>b.shift, binCount-1)) }
 
 // from returns a logit below all those of the bins up to i.
 func (b binning) from(i int, max float64) float32 {
-	if i == binCount-1 || b.perNat == 0 {
+	if i == binCount-1 {
 		return float32(math.Inf(-1))
 	}
-	// Half a bin more than needed, and the neighbour in float32, absorb rounding.
-	x := (float64(i) + 1.5) / b.perNat
+	// A step more than needed, and the neighbour in float32, absorb rounding.
+	x := float64((i+1)<<b.shift+1) / expScale
 	return math.Nextafter32(float32(max-x), float32(math.Inf(-1)))
 }
 
@@ -53,8 +55,8 @@ func (s *Summarizer) fill(logits []float32, max float64, b binning) {
 		if x <= minLogP {
 			continue
 		}
-		e := s.exp.exp(x)
-		c := &s.bins[b.of(x)]
+		e, steps := s.exp.exp(x)
+		c := &s.bins[b.of(steps)]
 		c.e += e
 		c.xe -= x * e
 		c.n++

@@ -92,8 +92,9 @@ func (s *Summarizer) gather(logits []float32, largest float64, b binning, last i
 		if x <= minLogP {
 			continue
 		}
-		if i := b.of(x); s.wanted[i] {
-			s.members = append(s.members, member{x, s.exp.exp(x), i})
+		if i := b.of(stepsOf(x)); s.wanted[i] {
+			e, _ := s.exp.exp(x)
+			s.members = append(s.members, member{x, e, i})
 		}
 	}
 }

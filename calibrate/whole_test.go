@@ -130,12 +130,19 @@ func TestWholeRefuses(t *testing.T) {
 func TestExpTable(t *testing.T) {
 	var table expTable
 	table.init()
-	if table.exp(0) != 1 {
-		t.Errorf("exp(0) = %v", table.exp(0))
+	if e, steps := table.exp(0); e != 1 || steps != 0 {
+		t.Errorf("exp(0) = %v in %d steps", e, steps)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		x := rapid.Float64Range(minLogP, 0).Draw(t, "x")
-		if got, want := table.exp(x), math.Exp(x); math.Abs(got/want-1) > 5e-16 {
+		got, steps := table.exp(x)
+		if again := stepsOf(x); again != steps {
+			t.Fatalf("%v is %d steps, or %d", x, steps, again)
+		}
+		if d := -x*expN/math.Ln2 - float64(steps); math.Abs(d) > 0.5+1e-9 {
+			t.Fatalf("%v is %d steps, off by %g", x, steps, d)
+		}
+		if want := math.Exp(x); math.Abs(got/want-1) > 5e-16 {
 			t.Fatalf("exp(%v) = %v, want %v (off by %g)", x, got, want, got/want-1)
 		}
 	})
