@@ -98,11 +98,11 @@ func (d *Diagram) extreme(lo, hi []Weight, side int, budget int) extreme {
 		box = d.interval(lo, hi)
 		left := free[:0]
 		for _, i := range free {
-			g := box.adj[1+i]
+			g, noise := box.adj[1+i], 1e-12*box.size[1+i]
 			switch {
-			case g.Lo >= 0:
+			case g.Lo > noise, noise == 0: // or without influence in the box
 				decide(i, true)
-			case g.Hi <= 0:
+			case g.Hi < -noise:
 				decide(i, false)
 			default:
 				left = append(left, i)
@@ -161,11 +161,12 @@ func (d *Diagram) extreme(lo, hi []Weight, side int, budget int) extreme {
 type interval struct {
 	low, high []float64 // by edge
 	adj       []Range   // by slot
+	size      []float64 // by slot: of the terms that adj sums, so 1e-16 of it is rounding
 }
 
 func (d *Diagram) interval(lo, hi []Weight) *interval {
 	n := d.edges()
-	x := &interval{make([]float64, n), make([]float64, n), make([]Range, n/2)}
+	x := &interval{make([]float64, n), make([]float64, n), make([]Range, n/2), make([]float64, n/2)}
 	low, high := x.low, x.high
 	low[0], high[0] = 1, 1
 	j := 2
@@ -189,32 +190,36 @@ func (d *Diagram) interval(lo, hi []Weight) *interval {
 	if d.root&1 != 0 {
 		x.adj[d.root>>1] = Range{-1, -1}
 	}
+	x.size[d.root>>1] = 1
 	for i := len(d.nodes) - 1; i >= 0; i-- {
-		a := x.adj[1+len(d.leaf)+i]
-		if a == (Range{}) {
+		s := 1 + len(d.leaf) + i
+		a, size := x.adj[s], x.size[s]
+		if size == 0 {
 			continue
 		}
 		nd := &d.nodes[i]
-		add := func(e edge, lo, hi float64) {
+		add := func(e edge, lo, hi, size float64) {
 			r := &x.adj[e>>1]
 			if e&1 != 0 {
 				lo, hi = -hi, -lo
 			}
 			r.Lo += lo
 			r.Hi += hi
+			x.size[e>>1] += size
 		}
-		times := func(e edge) (float64, float64) { // a times a probability
-			return min(a.Lo*low[e], a.Lo*high[e]), max(a.Hi*low[e], a.Hi*high[e])
+		times := func(e edge) (float64, float64, float64) { // a times a probability
+			return min(a.Lo*low[e], a.Lo*high[e]), max(a.Hi*low[e], a.Hi*high[e]), size * high[e]
 		}
-		p, q := times(nd.t)
-		add(nd.h, p, q)
-		p, q = times(nd.t ^ 1)
-		add(nd.l, p, q)
-		from, to := low[nd.h]-high[nd.l], high[nd.h]-low[nd.l]
-		if nd.l == edgeFalse {
-			from, to = low[nd.h], high[nd.h]
+		p, q, r := times(nd.t)
+		add(nd.h, p, q, r)
+		p, q, r = times(nd.t ^ 1)
+		add(nd.l, p, q, r)
+		h, l := nd.h, nd.l // h − l, from the complements where these are smaller
+		if high[h]+high[l] > high[h^1]+high[l^1] {
+			h, l = nd.l^1, nd.h^1
 		}
-		add(nd.t, min(a.Lo*from, a.Lo*to, a.Hi*from, a.Hi*to), max(a.Lo*from, a.Lo*to, a.Hi*from, a.Hi*to))
+		from, to := low[h]-high[l], high[h]-low[l]
+		add(nd.t, min(a.Lo*from, a.Lo*to, a.Hi*from, a.Hi*to), max(a.Lo*from, a.Lo*to, a.Hi*from, a.Hi*to), size*max(high[h], high[l]))
 	}
 	return x
 }

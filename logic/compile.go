@@ -11,8 +11,8 @@ import (
 var ErrTooLarge = errors.New("formula too large to compile")
 
 // DefaultNodeLimit is the number of diagram nodes and intermediate states at which Compile gives up
-// unless WithNodeLimit says otherwise; it keeps a compilation within about a gigabyte.
-const DefaultNodeLimit = 4_000_000
+// unless WithNodeLimit says otherwise; it keeps a compilation within about half a gigabyte.
+const DefaultNodeLimit = 2_000_000
 
 // Option is a setting of Compile.
 type Option func(*compiler)
@@ -90,8 +90,9 @@ func Compile(ctx context.Context, f *Formula, opts ...Option) (*Diagram, error) 
 		o(c)
 	}
 	vars := f.Vars()
+	c.b = newBuilder(len(vars))
 	fail := func() error {
-		if errors.Is(c.err, ErrTooLarge) {
+		if c.err == nil || errors.Is(c.err, ErrTooLarge) { // of itself only memory stops a store
 			return fmt.Errorf("compiling a formula of %d variables: %w: the limit of %d nodes was reached; "+
 				"split the formula into parts that share fewer variables, or raise the limit", len(vars), ErrTooLarge, c.limit)
 		}
@@ -101,30 +102,22 @@ func Compile(ctx context.Context, f *Formula, opts ...Option) (*Diagram, error) 
 		c.err = err
 		return nil, fail()
 	}
-	quota := 256 * max(c.limit, 1<<14)
-	conv := &converter{s: newStore(quota), atom: make(map[Var]int)}
+	quota := 160 * max(c.limit, 1<<14)
+	conv := &converter{s: newStore(quota, c.asked), atom: make(map[Var]int)}
 	root := conv.convert(f)
 	if conv.s.over {
-		c.err = ErrTooLarge
 		return nil, fail()
 	}
 	rank := make([]int, len(conv.vars))
 	for i, v := range conv.vars {
 		rank[i] = int(v)
 	}
-	c.b = newBuilder(len(conv.vars))
 	c.mod = splitModules(conv.s, root, c.b, rank, c.asked)
 	if c.mod == nil {
-		if c.err == nil {
-			c.err = ErrTooLarge
-		}
 		return nil, fail()
 	}
 	top := c.compile(c.mod.root)
 	if top == edgeStop {
-		if c.err == nil {
-			c.err = ErrTooLarge
-		}
 		return nil, fail()
 	}
 	return newDiagram(c.b, top, conv.vars, vars, f.polarities()), nil
@@ -215,11 +208,16 @@ func (c *compiler) connected(factors []fedge) edge {
 	if c.way == byBranching {
 		return free.run(factors, 1<<30)
 	}
-	for budget := 1 << 12; ; budget *= 2 {
-		if d := along.run(8 * budget); d != edgeStop || c.err != nil || s.over {
+	if tree.cost <= 22 {
+		if d := along.run(1 << 18); d != edgeStop || c.err != nil || s.over {
 			return d
 		}
-		if d := free.run(factors, budget); d != edgeStop || c.err != nil || s.over {
+	}
+	for budget := 1 << 11; ; budget *= 2 {
+		if d := along.run(4 * budget); d != edgeStop || c.err != nil || s.over {
+			return d
+		}
+		if d := free.run(factors, 96*budget); d != edgeStop || c.err != nil || s.over {
 			return d
 		}
 	}

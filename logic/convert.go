@@ -119,7 +119,10 @@ func (c *converter) convert(root *Formula) fedge {
 		stack = append(stack, fr)
 	}
 	open(top.f)
-	for len(stack) > 0 && !c.s.over {
+	for steps := 0; len(stack) > 0 && !c.s.over; steps++ {
+		if steps&4095 == 4095 && c.s.stop() {
+			c.s.over = true
+		}
 		fr := &stack[len(stack)-1]
 		if fr.next < len(fr.kids) {
 			k := fr.kids[fr.next].f

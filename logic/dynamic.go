@@ -28,7 +28,8 @@ func newDynamic(c *compiler, s *store, rank []int) *dynamic {
 	return &dynamic{c: c, s: s, rank: rank, table: make([]uint32, 256), value: make([]int8, n), owner: make([]int32, n), score: make([]float64, n)}
 }
 
-// run compiles the conjunction of the factors, or returns edgeStop beyond budget new states.
+// run compiles the conjunction of the factors, or returns edgeStop beyond budget: looking at a factor
+// takes one.
 func (y *dynamic) run(factors []fedge, budget int) edge {
 	y.budget = budget
 	base := len(y.buf)
@@ -91,6 +92,7 @@ func (y *dynamic) propagate(base int, a int32, value int8) (units []fedge, ok bo
 			if e == fTrue {
 				continue
 			}
+			y.budget--
 			for e > fFalse {
 				hit := int32(-1)
 				if nd := &s.nodes[e>>1]; nd.kind == fAtom {
@@ -98,7 +100,9 @@ func (y *dynamic) propagate(base int, a int32, value int8) (units []fedge, ok bo
 						hit = nd.lo
 					}
 				} else {
-					for _, b := range s.listSupport(nd.list) {
+					sup := s.listSupport(nd.list)
+					y.budget -= len(sup) >> 2
+					for _, b := range sup {
 						if y.value[b] != 0 {
 							hit = b
 							break
@@ -221,7 +225,7 @@ func (y *dynamic) part(es []fedge) edge {
 		}
 		i = (i + 1) & mask
 	}
-	if y.budget--; y.budget < 0 || y.c.stop() || y.s.over {
+	if y.budget -= 10; y.budget < 0 || y.c.stop() || y.s.over {
 		return edgeStop
 	}
 	if id == 0 {

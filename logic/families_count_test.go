@@ -37,7 +37,7 @@ func families() []family {
 		f, c := grid(g[0], g[1])
 		add(fmt.Sprintf("grid/%dx%d", g[0], g[1]), f, c)
 	}
-	for k := 4; k <= 8; k++ {
+	for k := 4; k <= 10; k++ {
 		f, c := order(k)
 		add(fmt.Sprintf("order/%d", k), f, c)
 	}

@@ -24,7 +24,7 @@ func splitModules(s *store, root fedge, b *builder, rank []int, stop func() bool
 			paths[k>>1] = min(paths[k>>1]+paths[i], 2)
 		}
 	}
-	m := &modular{s: newStore(s.quota)}
+	m := &modular{s: newStore(s.quota, stop)}
 	atom := func(d edge, r int) fedge {
 		if d&1 != 0 {
 			d ^= 1

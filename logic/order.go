@@ -2,7 +2,6 @@ package logic
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 )
 
@@ -76,29 +75,23 @@ func (p *orderProblem) plan(stop func() bool) *pseudoTree {
 	}
 	best := p.tree(natural)
 	consider := func(order []int32) bool {
-		if order == nil {
-			return false
-		}
-		if t := p.tree(order); t.cost < best.cost {
-			best = t
+		if order != nil {
+			if t := p.tree(order); t.cost < best.cost {
+				best = t
+			}
 		}
 		return !stop()
 	}
+	simple := math.Log2(float64(p.n)) + 2 // four states a variable
 	widest := 0
 	for _, e := range p.edges {
 		widest = max(widest, len(e))
 	}
-	if p.n > 2 {
-		if widest <= 48 && p.n <= 4096 {
-			if !consider(p.minDegree(stop)) {
-				return nil
-			}
-		}
-		if best.cost > math.Log2(float64(p.n))+3 {
-			if !consider(p.force(natural, stop)) {
-				return nil
-			}
-		}
+	if best.cost > simple && widest <= 48 && !consider(p.minDegree(stop)) {
+		return nil
+	}
+	if best.cost > simple+2 && !consider(p.force(natural, stop)) {
+		return nil
 	}
 	return best
 }
@@ -219,66 +212,76 @@ func (p *orderProblem) tree(order []int32) *pseudoTree {
 	return t
 }
 
-// minDegree returns the reverse of a minimum-degree elimination order of the primal graph.
+// minDegree returns the reverse of a minimum-degree elimination order of the primal graph; nil when
+// stopped, or when the graph fills up so far that no order is worth it.
 func (p *orderProblem) minDegree(stop func() bool) []int32 {
 	n := p.n
-	words := (n + 63) / 64
-	adj := make([]uint64, n*words)
-	row := func(v int32) []uint64 { return adj[int(v)*words : (int(v)+1)*words] }
+	adj := make([][]int32, n) // ascending
 	for _, e := range p.edges {
-		for _, u := range e {
-			r := row(u)
-			for _, v := range e {
-				r[v>>6] |= 1 << (v & 63)
-			}
+		for _, v := range e {
+			adj[v] = append(adj[v], e...)
 		}
 	}
-	degree := make([]int, n)
-	for v := range degree {
-		r := row(int32(v))
-		r[v>>6] &^= 1 << (v & 63)
-		for _, w := range r {
-			degree[v] += bits.OnesCount64(w)
-		}
+	bucket := make([][]int32, n) // variables by degree, entries may be stale
+	for v := range adj {
+		slices.Sort(adj[v])
+		adj[v] = slices.Compact(adj[v])
+		adj[v] = slices.DeleteFunc(adj[v], func(u int32) bool { return int(u) == v })
+	}
+	for v := n - 1; v >= 0; v-- {
+		bucket[len(adj[v])] = append(bucket[len(adj[v])], int32(v))
 	}
 	order := make([]int32, n)
 	gone := make([]bool, n)
-	var nb []int32
-	for i := n - 1; i >= 0; i-- {
-		if i&15 == 0 && stop() {
+	low, work := 0, 0
+	var merged []int32
+	for i := n - 1; i >= 0; {
+		if len(bucket[low]) == 0 {
+			low++
+			continue
+		}
+		v := bucket[low][len(bucket[low])-1]
+		bucket[low] = bucket[low][:len(bucket[low])-1]
+		if gone[v] || len(adj[v]) != low {
+			continue
+		}
+		if work += low * low; work > 50_000_000 || i&15 == 0 && stop() {
 			return nil
 		}
-		least := -1
-		for v := range degree {
-			if !gone[v] && (least < 0 || degree[v] < degree[least]) {
-				least = v
-			}
-		}
-		v := int32(least)
 		gone[v] = true
 		order[i] = v
-		nb = nb[:0]
-		rv := row(v)
-		for w, x := range rv {
-			for ; x != 0; x &= x - 1 {
-				nb = append(nb, int32(w<<6+bits.TrailingZeros64(x)))
-			}
+		i--
+		for _, u := range adj[v] {
+			merged = union(merged[:0], adj[u], adj[v], u, v)
+			adj[u] = append(adj[u][:0], merged...)
+			d := len(merged)
+			bucket[d] = append(bucket[d], u)
+			low = min(low, d)
 		}
-		for _, u := range nb {
-			ru := row(u)
-			d := 0
-			for w := range ru {
-				ru[w] |= rv[w]
-			}
-			ru[u>>6] &^= 1 << (u & 63)
-			ru[v>>6] &^= 1 << (v & 63)
-			for _, x := range ru {
-				d += bits.OnesCount64(x)
-			}
-			degree[u] = d
-		}
+		adj[v] = nil
 	}
 	return order
+}
+
+// union appends the ascending lists a and b, but for u and v, to dst.
+func union(dst, a, b []int32, u, v int32) []int32 {
+	for len(a) > 0 || len(b) > 0 {
+		var x int32
+		if len(b) == 0 || len(a) > 0 && a[0] <= b[0] {
+			x = a[0]
+			if len(b) > 0 && b[0] == x {
+				b = b[1:]
+			}
+			a = a[1:]
+		} else {
+			x = b[0]
+			b = b[1:]
+		}
+		if x != u && x != v {
+			dst = append(dst, x)
+		}
+	}
+	return dst
 }
 
 // force moves each variable to the mean of its factors' centres until the total span no longer shrinks

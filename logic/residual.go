@@ -46,8 +46,11 @@ type store struct {
 	memo   []restriction
 	memoN  int
 	buf    []fedge
-	quota  int // bytes that may be held; beyond it, over is set and residuals are refused
-	over   bool
+	// over is set when the store holds more than quota bytes or stop says so; from then on what the store
+	// returns means nothing.
+	quota int
+	stop  func() bool
+	over  bool
 }
 
 type restriction struct {
@@ -55,8 +58,8 @@ type restriction struct {
 	result    fedge
 }
 
-func newStore(quota int) *store {
-	s := &store{table: make([]uint32, 256), ltable: make([]uint32, 256), memo: make([]restriction, 256), quota: quota}
+func newStore(quota int, stop func() bool) *store {
+	s := &store{table: make([]uint32, 256), ltable: make([]uint32, 256), memo: make([]restriction, 256), quota: quota, stop: stop}
 	s.nodes = append(s.nodes, fnode{})
 	s.list(nil)
 	return s
@@ -141,7 +144,7 @@ func (s *store) node(n fnode) fedge {
 	id := uint32(len(s.nodes))
 	s.nodes = append(s.nodes, n)
 	s.table[i] = id
-	if id&1023 == 0 && s.bytes() > s.quota || len(s.data) > 1<<30 {
+	if id&1023 == 0 && (s.bytes() > s.quota || s.stop()) || len(s.data) > 1<<30 {
 		s.over = true
 	}
 	if 2*len(s.nodes) > len(s.table) {
@@ -210,7 +213,10 @@ func (s *store) listSupport(list uint32) []int32 {
 		}
 		slices.Sort(set)
 		set = slices.Compact(set)
-		if 4*(len(s.supDat)+len(set)) > s.quota || len(s.supDat) > 1<<30 {
+		if len(s.supDat)>>16 != (len(s.supDat)+len(set))>>16 && s.stop() {
+			s.over = true
+		}
+		if s.over || 4*(len(s.supDat)+len(set)) > s.quota || len(s.supDat) > 1<<30 {
 			s.over = true
 			set = set[:0]
 		}
