@@ -308,5 +308,5 @@ func (s *Session) timeCommand(ctx context.Context, u *unit, c *syntax.Command, _
 	if err != nil {
 		return err
 	}
-	return s.timed(ctx, u, stmt, true)
+	return s.timed(ctx, u, stmt)
 }

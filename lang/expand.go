@@ -48,7 +48,7 @@ type expander struct {
 	s     *Session
 	src   *syntax.Source
 	holes map[string]value
-	path  string // the calls of schemas that lead here; tells one prob(…) from another
+	path  *callPath // tells one writing of a schema's prob(…) from another
 
 	*expansion
 }
@@ -58,6 +58,21 @@ type expansion struct {
 	terms int // made so far
 	depth int
 	open  []*definition // being written out, outermost first
+}
+
+// callPath is the chain of schema calls that leads to where an expander is,
+// innermost first.
+type callPath struct {
+	call  *syntax.Call
+	outer *callPath
+}
+
+func (p *callPath) String() string {
+	var b strings.Builder
+	for ; p != nil; p = p.outer {
+		fmt.Fprintf(&b, "/%p", p.call)
+	}
+	return b.String()
 }
 
 func newExpander(s *Session, src *syntax.Source) *expander {
@@ -74,7 +89,7 @@ func (e *expander) check(d *definition) error {
 	for _, p := range d.params {
 		holes[p] = value{kind: anyValue}
 	}
-	v, err := e.body(d, holes, "")
+	v, err := e.body(d, holes, nil)
 	if err != nil {
 		return err
 	}
@@ -89,7 +104,7 @@ func (e *expander) definition(d *definition) (value, error) {
 	if d.known {
 		return d.value, nil
 	}
-	v, err := e.body(d, nil, "")
+	v, err := e.body(d, nil, nil)
 	if err != nil {
 		return value{}, err
 	}
@@ -101,7 +116,7 @@ func (e *expander) definition(d *definition) (value, error) {
 }
 
 // body writes out what a definition says, with its holes filled.
-func (e *expander) body(d *definition, holes map[string]value, path string) (value, error) {
+func (e *expander) body(d *definition, holes map[string]value, path *callPath) (value, error) {
 	for i, o := range e.open {
 		if o == d {
 			var chain []string
@@ -136,7 +151,7 @@ func placeOf(d *definition) string {
 // term makes a term and counts it.
 func (e *expander) term(x syntax.Node, t term) (*term, error) {
 	if e.terms++; e.terms > maxTerms {
-		return nil, e.src.Errorf(x, "the formula has more than %s parts when all names and schemas are written out; use a smaller one", count(maxTerms))
+		return nil, e.tooMany(x)
 	}
 	for _, k := range t.kids {
 		t.depth = max(t.depth, k.depth+1)
@@ -145,6 +160,10 @@ func (e *expander) term(x syntax.Node, t term) (*term, error) {
 		return nil, e.tooDeep(x)
 	}
 	return &t, nil
+}
+
+func (e *expander) tooMany(x syntax.Node) error {
+	return e.src.Errorf(x, "the formula has more than %s parts when all names and schemas are written out; use a smaller one", count(maxTerms))
 }
 
 func (e *expander) tooDeep(x syntax.Node) error {
@@ -365,7 +384,7 @@ func (e *expander) call(x *syntax.Call) (value, error) {
 		if !(p >= 0 && p <= 1) {
 			return value{}, e.src.Errorf(args[0], "a probability lies between 0 and 1")
 		}
-		a := &atom{kind: atomProb, p: p, key: fmt.Sprintf("p%p%s", x, e.path)}
+		a := &atom{kind: atomProb, p: p, key: fmt.Sprintf("p%p%v", x, e.path)}
 		return e.formulaOf(x, term{op: termAtom, atom: a})
 
 	case "likelihood":
@@ -493,7 +512,10 @@ func (e *expander) schema(x *syntax.Call) (value, error) {
 		}
 		holes[d.params[i]] = v
 	}
-	v, err := e.body(d, holes, fmt.Sprintf("%s/%p", e.path, x))
+	if e.terms++; e.terms > maxTerms {
+		return value{}, e.tooMany(x)
+	}
+	v, err := e.body(d, holes, &callPath{x, e.path})
 	if err != nil {
 		return value{}, e.used(x, d, err)
 	}

@@ -249,7 +249,11 @@ func (s *Session) eval(ctx context.Context, path, src string, u *unit) error {
 		if err != nil {
 			return err
 		}
-		if err := s.timed(ctx, u, stmt, s.timing); err != nil {
+		evaluate := s.statement
+		if s.timing {
+			evaluate = s.timed
+		}
+		if err := evaluate(ctx, u, stmt); err != nil {
 			return err
 		}
 	}
@@ -260,16 +264,16 @@ func stopped(ctx context.Context) error {
 	return fmt.Errorf("stopped: %w", context.Cause(ctx))
 }
 
-// timed evaluates a statement, and says how long it took if asked to.
-func (s *Session) timed(ctx context.Context, u *unit, stmt syntax.Stmt, timing bool) error {
+// timed evaluates a statement and says how long it took.
+func (s *Session) timed(ctx context.Context, u *unit, stmt syntax.Stmt) error {
 	start := time.Now()
 	if err := s.statement(ctx, u, stmt); err != nil {
 		return err
 	}
-	if !timing {
-		return nil
-	}
 	d := time.Since(start)
+	if c, ok := stmt.(*syntax.Command); ok && c.Name.Text == "time" {
+		return nil // which says it itself, or changed whether it is said
+	}
 	return u.emit(&Note{What: "time", Message: "took " + formatDuration(d), Seconds: d.Seconds()})
 }
 

@@ -34,11 +34,21 @@ func figures(x float64, n int) string {
 	return strconv.FormatFloat(x, 'f', max(0, n-1-e), 64)
 }
 
-// sig is the precision of reports, and sigValue that of a single value.
-const (
-	sig      = 3
-	sigValue = 6
-)
+// sig is the precision of reports in significant figures.
+const sig = 3
+
+// plain shows a single value with up to six significant figures. A number that these
+// would round to a whole one gets as many as it needs.
+func plain(x float64) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) || x == math.Trunc(x) {
+		return figures(x, 6)
+	}
+	s := strconv.FormatFloat(x, 'g', 6, 64)
+	if y, err := strconv.ParseFloat(s, 64); err == nil && y == math.Trunc(y) {
+		s = strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	return s
+}
 
 // show shows a number or the interval that it lies in.
 func show(i calibrate.Interval, n int) string {

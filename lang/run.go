@@ -183,7 +183,7 @@ func (r *runner) row(ctx context.Context, values []string, line int) error {
 		holes[r.d.params[i]] = value{kind: textValue, text: v, data: true}
 	}
 	e := newExpander(r.s, r.u.src)
-	v, err := e.body(r.d, holes, "")
+	v, err := e.body(r.d, holes, nil)
 	var t *term
 	if err == nil {
 		t, err = (&expander{s: r.s, src: r.d.src, holes: holes, expansion: e.expansion}).asFormula(r.d.body, v)
@@ -192,15 +192,15 @@ func (r *runner) row(ctx context.Context, values []string, line int) error {
 		r.bad(line, message(err))
 		return nil
 	}
-	for _, a := range atomsOf([]*term{t}) {
-		if a.kind == atomEvent && a.ev.Target == "" {
-			r.bad(line, "a target is empty")
-			return nil
+	if needsModel(atomsOf([]*term{t})) {
+		// A model that cannot be opened is no row's fault.
+		if err := r.s.needModel(ctx, r.u); err != nil {
+			return err
 		}
 	}
 	g, err := r.s.ground(ctx, r.u, t)
 	if err != nil {
-		if ctx.Err() == nil && rowsFault(err) {
+		if ctx.Err() == nil {
 			r.bad(line, err.Error())
 			return nil
 		}
@@ -223,12 +223,6 @@ func (r *runner) row(ctx context.Context, values []string, line int) error {
 	}
 	r.batch = append(r.batch, g)
 	return nil
-}
-
-// rowsFault reports whether an error comes from a row's texts and not from the model.
-func rowsFault(err error) bool {
-	var boundary *lm.BoundaryError
-	return errors.As(err, &boundary) || errors.Is(err, lm.ErrEmptyPrefix)
 }
 
 // measure reads a batch's events together and scores its rows.

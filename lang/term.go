@@ -69,6 +69,6 @@ func textAtom(prefix, text string, k int) *atom {
 
 // Limits of a formula, all names and schemas written out.
 const (
-	maxTerms = 1_000_000
+	maxTerms = 500_000
 	maxDepth = 10_000
 )

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"encoding/json"
+	"math"
 
 	"github.com/modellog/modellog/calibrate"
 	"github.com/modellog/modellog/logic"
@@ -39,7 +40,10 @@ func (v *Value) Text(st Style) string {
 		}
 		return v.Verdict.String()
 	}
-	return show(v.Number, sigValue)
+	if !v.Number.IsExact() && !math.IsNaN(v.Number.Lo) {
+		return plain(v.Number.Lo) + " … " + plain(v.Number.Hi)
+	}
+	return plain(v.Number.Lo)
 }
 
 // MarshalJSON gives {"kind":"value","query":…,"formula":…,"value":…}.
