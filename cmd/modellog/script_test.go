@@ -21,8 +21,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScript runs the transcripts in testdata/script with the real command.
-// Those that begin with "models" are given the two small models, and share the
-// user's cache folder for dequantised weights.
+// Those that need the two small models are skipped where one is missing.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -38,12 +37,18 @@ func TestScript(t *testing.T) {
 			"status": status,
 			"make":   makeFile,
 		},
+		Condition: func(name string) (bool, error) {
+			if name != "models" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return modeltest.SmolLM.Find() != "" && modeltest.Gemma.Find() != "", nil
+		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
 }
 
 // useModels sets $SMOLLM and $GEMMA to the models' files and lets the script use
-// the user's cache folder; the script is skipped where a model is missing.
+// the user's dequantised weights.
 func useModels(ts *testscript.TestScript, _ bool, _ []string) {
 	for variable, r := range map[string]modeltest.Reference{"SMOLLM": modeltest.SmolLM, "GEMMA": modeltest.Gemma} {
 		path := r.Find()
