@@ -285,12 +285,12 @@ func (s *Session) statement(ctx context.Context, u *unit, stmt syntax.Stmt) (err
 		}
 	}()
 	if stmt.Silent() {
-		inner := *u
+		outer, inner := u, *u
 		inner.emit = func(r Result) error {
 			// Silence is asked for the statement's own result, not
 			// for what is told beside it.
 			if n, ok := r.(*Note); ok && (n.What == "model" || n.What == "time") {
-				return u.emit(r)
+				return outer.emit(r)
 			}
 			return nil
 		}
