@@ -27,7 +27,7 @@ type builder struct {
 }
 
 func newBuilder(vars int) *builder {
-	return &builder{nodes: make([]node, 1+vars, 64+2*vars), leaves: 1 + vars, table: make([]uint32, 256)}
+	return &builder{nodes: make([]node, 1+vars, 64+2*vars), leaves: 1 + vars, table: make([]uint32, 64)}
 }
 
 // literal returns the edge of the i-th variable.

@@ -9,6 +9,7 @@ import (
 type uninformed struct {
 	count *big.Int
 	wmc0  float64 // nearest to the exact ratio
+	fail  float64 // 1 − WMC₀, nearest to the exact ratio
 	log   float64 // natural logarithm of the exact ratio
 	info  float64 // bits
 }
@@ -34,15 +35,15 @@ func (d *Diagram) uninformed() *uninformed {
 		u.count = d.count()
 		total := new(big.Int).Lsh(big.NewInt(1), uint(n))
 		others := new(big.Int).Sub(total, u.count)
+		u.fail = ratio(others, n)
 		switch {
 		case u.count.Sign() == 0:
 			u.log, u.info = math.Inf(-1), math.Inf(1)
 		case others.Sign() == 0:
 			u.wmc0 = 1
 		case others.Cmp(u.count) < 0: // next to a tautology
-			c := ratio(others, n)
 			u.wmc0 = ratio(u.count, n)
-			u.log = math.Log1p(-c)
+			u.log = math.Log1p(-u.fail)
 			u.info = -u.log / math.Ln2
 		default:
 			u.wmc0 = ratio(u.count, n)

@@ -100,8 +100,12 @@ func (d *Diagram) Check(w []Weight) error {
 	return nil
 }
 
-// small is the size up to which scratch space lies on the stack.
-const small = 64
+// Scratch space of diagrams up to these numbers of slots lies on the stack; clearing it costs more than
+// evaluating a diagram of a few variables, hence two sizes.
+const (
+	tinySlots  = 10
+	smallSlots = 64
+)
 
 // forward fills val, indexed by edge, with the probability of every edge, and returns the root's and its
 // complement's. Both signs are summed on their own, without subtraction, so each keeps its digits.
@@ -172,8 +176,12 @@ func (d *Diagram) WMC(w []Weight) float64 {
 
 // both returns WMC(F) and WMC(¬F).
 func (d *Diagram) both(w []Weight) (p, q float64) {
-	if n := d.edges(); n <= 2*small {
-		var val [2 * small]float64
+	switch n := d.edges(); {
+	case n <= 2*tinySlots:
+		var val [2 * tinySlots]float64
+		return d.forward(w, val[:])
+	case n <= 2*smallSlots:
+		var val [2 * smallSlots]float64
 		return d.forward(w, val[:])
 	}
 	s := d.pool.Get().(*[]float64)
@@ -187,23 +195,28 @@ func (d *Diagram) both(w []Weight) (p, q float64) {
 // derivatives come from one backward pass.
 func (d *Diagram) Gradient(w []Weight, dst []float64) float64 {
 	clear(dst)
-	if n := d.edges(); n <= 2*small {
-		var val [2 * small]float64
-		var adj [small]float64
-		p, _ := d.forward(w, val[:])
-		d.backward(val[:], adj[:])
-		for i, v := range d.leaf {
-			dst[v] = adj[1+i]
-		}
-		return p
+	switch n := d.edges(); {
+	case n <= 2*tinySlots:
+		var val [2 * tinySlots]float64
+		var adj [tinySlots]float64
+		return d.gradient(w, dst, val[:], adj[:])
+	case n <= 2*smallSlots:
+		var val [2 * smallSlots]float64
+		var adj [smallSlots]float64
+		return d.gradient(w, dst, val[:], adj[:])
 	}
 	s, a := d.pool.Get().(*[]float64), d.pool.Get().(*[]float64)
-	p, _ := d.forward(w, *s)
-	d.backward(*s, *a)
-	for i, v := range d.leaf {
-		dst[v] = (*a)[1+i]
-	}
+	p := d.gradient(w, dst, *s, *a)
 	d.pool.Put(s)
 	d.pool.Put(a)
+	return p
+}
+
+func (d *Diagram) gradient(w []Weight, dst, val, adj []float64) float64 {
+	p, _ := d.forward(w, val)
+	d.backward(val, adj)
+	for i, v := range d.leaf {
+		dst[v] = adj[1+i]
+	}
 	return p
 }

@@ -25,7 +25,7 @@ type dynamic struct {
 
 func newDynamic(c *compiler, s *store, rank []int) *dynamic {
 	n := len(s.atoms)
-	return &dynamic{c: c, s: s, rank: rank, table: make([]uint32, 256), value: make([]int8, n), owner: make([]int32, n), score: make([]float64, n)}
+	return &dynamic{c: c, s: s, rank: rank, table: make([]uint32, 64), value: make([]int8, n), owner: make([]int32, n), score: make([]float64, n)}
 }
 
 // run compiles the conjunction of the factors, or returns edgeStop beyond budget: looking at a factor

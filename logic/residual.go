@@ -59,7 +59,7 @@ type restriction struct {
 }
 
 func newStore(quota int, stop func() bool) *store {
-	s := &store{table: make([]uint32, 256), ltable: make([]uint32, 256), memo: make([]restriction, 256), quota: quota, stop: stop}
+	s := &store{table: make([]uint32, 64), ltable: make([]uint32, 64), memo: make([]restriction, 64), quota: quota, stop: stop}
 	s.nodes = append(s.nodes, fnode{})
 	s.list(nil)
 	return s

@@ -64,17 +64,9 @@ func (d *Diagram) rho(p, q float64) (float64, bool) {
 		return 0, false
 	}
 	if u.wmc0 > 0.5 {
-		c := d.chanceOfFailure()
-		return (c - q) / c, true
+		return (u.fail - q) / u.fail, true
 	}
-	return (p - u.wmc0) / (1 - u.wmc0), true
-}
-
-// chanceOfFailure returns 1 − WMC₀ without cancellation.
-func (d *Diagram) chanceOfFailure() float64 {
-	n := len(d.vars)
-	total := new(big.Int).Lsh(big.NewInt(1), uint(n))
-	return ratio(total.Sub(total, d.uninformed().count), n)
+	return (p - u.wmc0) / u.fail, true
 }
 
 // better decides WMC > WMC₀. Logarithms decide unless they are closer than their rounding; then both

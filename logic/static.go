@@ -27,7 +27,7 @@ type state struct {
 }
 
 func newStatic(c *compiler, s *store, factors []fedge, atoms []int32, local map[int32]int32, tree *pseudoTree) *static {
-	y := &static{c: c, s: s, tree: tree, atoms: atoms, local: local, table: make([]uint32, 256)}
+	y := &static{c: c, s: s, tree: tree, atoms: atoms, local: local, table: make([]uint32, 64)}
 	y.factors = make([][]fedge, len(atoms))
 	for _, e := range factors {
 		top := int32(-1)
