@@ -241,18 +241,18 @@ func (r *Report) Text(st Style) string {
 // header shows a formula with its name, and a word at the right end above the
 // lines to come. A formula that is too long is shown in its short form, if there is one.
 func header(name, formula, short, word, style string, st Style, below []string) string {
-	width := 60
+	title := escape(formula)
+	if name != "" {
+		name, _, _ = strings.Cut(name, "(") // of a schema's call only the schema
+		title, short = name+": "+title, name+": "+short
+	}
+	width := max(60, runewidth.StringWidth(title)+2+runewidth.StringWidth(word))
 	for _, l := range below {
 		width = max(width, runewidth.StringWidth(stripColor(l)))
 	}
 	width = min(width, st.width())
 	room := width - runewidth.StringWidth(word) - 2
-	if name != "" {
-		name, _, _ = strings.Cut(name, "(") // of a schema's call only the schema
-		formula, short = name+": "+formula, name+": "+short
-	}
-	title := escape(formula)
-	if runewidth.StringWidth(title) > room && short != "" {
+	if runewidth.StringWidth(title) > room {
 		title = escape(short)
 	}
 	title = cutRight(title, room)
