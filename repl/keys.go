@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
@@ -83,7 +84,7 @@ func (k *keys) Read(p []byte) (int, error) {
 		}
 		k.mu.Unlock()
 
-		buf := make([]byte, 4096)
+		buf := make([]byte, 2*maxLine)
 		n, err := k.wait(buf)
 		k.mu.Lock()
 		k.raw = append(k.raw, buf[:n]...)
@@ -95,34 +96,41 @@ func (k *keys) Read(p []byte) (int, error) {
 }
 
 // wait reads from the terminal. It returns nothing where it has been woken.
-func (k *keys) wait(buf []byte) (int, error) {
+func (k *keys) wait(buf []byte) (n int, err error) {
 	in, wake := int(k.in.Fd()), int(k.wakeR.Fd())
+	var patience *unix.Timeval // forever
 	for {
 		var set unix.FdSet
 		set.Zero()
 		set.Set(in)
 		set.Set(wake)
-		_, err := unix.Select(max(in, wake)+1, &set, nil, nil, nil)
+		ready, err := unix.Select(max(in, wake)+1, &set, nil, nil, patience)
 		switch {
 		case err == unix.EINTR:
 			continue
-		case err != nil:
-			return 0, err
+		case err != nil || ready == 0:
+			return n, err
 		case set.IsSet(wake):
 			var b [64]byte
 			k.wakeR.Read(b[:])
-			return 0, nil
+			return n, nil
 		}
-		n, err := unix.Read(in, buf)
+		m, err := unix.Read(in, buf[n:])
 		switch {
 		case err == unix.EINTR || err == unix.EAGAIN:
 			continue
 		case err != nil:
-			return 0, err
-		case n == 0:
-			return 0, io.EOF
+			return n, err
+		case m == 0:
+			return n, io.EOF
 		}
-		return n, nil
+		// A terminal hands over a long paste in pieces; wait for them, to
+		// show it once.
+		if n += m; m < 1024 || n == len(buf) {
+			return n, nil
+		}
+		t := unix.NsecToTimeval(int64(5 * time.Millisecond))
+		patience = &t
 	}
 }
 
@@ -208,8 +216,7 @@ func (k *keys) translate() bool {
 	case k.pasting || c >= ' ' && c != del:
 		return k.text()
 	case c == 0:
-		// Alone it is Ctrl-Space, pressed by accident.
-		if len(k.raw) == 1 && k.length == 0 {
+		if k.length == 0 { // Ctrl-Space, pressed by accident
 			k.take(1)
 			return true
 		}
@@ -319,11 +326,14 @@ func (k *keys) text() bool {
 		return false
 	}
 	text := k.raw[:n]
-	if room := maxLine - k.length; len(text) > room {
+	if k.length += n; k.length > maxLine { // it will be dropped: do not show it all
+		if k.tooLong {
+			text = nil
+		} else {
+			text = append(bytes.Clone(text[:min(n, 60)]), "…"...)
+		}
 		k.tooLong = true
-		text = text[:max(room, 0)]
 	}
-	k.length += len(text)
 	clean := sanitize(text)
 	literal := k.pasting || len(clean) > burst
 	k.take(n)

@@ -71,7 +71,7 @@ type Options struct {
 var errInterrupted = errors.New("interrupted")
 
 // errTooLong is a line or a statement that nobody typed.
-var errTooLong = fmt.Errorf("at the prompt a line can have at most %d KB and a statement %d KB; this one was dropped. Put the program into a file and %%load it", maxLine>>10, maxStatement>>10)
+var errTooLong = fmt.Errorf("too long (over %d KB in a line or %d KB in a statement); put the program into a file and %%load it", maxLine>>10, maxStatement>>10)
 
 // LeftError says that a signal ended the REPL.
 type LeftError struct{ Signal os.Signal }
