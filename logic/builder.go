@@ -102,14 +102,6 @@ func (b *builder) and(x, y edge) edge {
 	return b.ite(x, y, edgeFalse)
 }
 
-// xor returns the exclusive or of two edges that share no variable.
-func (b *builder) xor(x, y edge) edge {
-	if x>>1 > y>>1 {
-		x, y = y, x
-	}
-	return b.ite(x, y^1, y)
-}
-
 // threshold returns "at least lo and at most hi of the edges are true" for edges that share no
 // variables: a grid of O(len(es)·hi) nodes. stop is asked once a row.
 func (b *builder) threshold(es []edge, lo, hi int, stop func() bool) edge {

@@ -33,6 +33,8 @@ func families() []family {
 		f, c = taxonomy(n, 4)
 		add(fmt.Sprintf("taxonomy/%d", n), f, c)
 	}
+	f, c := treeChoose(200, 50)
+	add("tree-choose/200", f, c)
 	for _, g := range [][2]int{{5, 10}, {5, 200}, {10, 10}, {10, 100}, {14, 14}} {
 		f, c := grid(g[0], g[1])
 		add(fmt.Sprintf("grid/%dx%d", g[0], g[1]), f, c)

@@ -160,3 +160,28 @@ func taxonomy(n, branching int) (*Formula, *big.Int) {
 	}
 	return And(fs...), big.NewInt(int64(n) + 1)
 }
+
+// treeChoose is tree with exactly k true: a coefficient of T(x) = 1 + x·T(left)·T(right).
+func treeChoose(n, k int) (*Formula, *big.Int) {
+	f, _ := tree(n)
+	g, _ := choose(n, k)
+	var poly func(i int) []*big.Int
+	poly = func(i int) []*big.Int {
+		if i >= n {
+			return []*big.Int{big.NewInt(1)}
+		}
+		l, r := poly(2*i+1), poly(2*i+2)
+		p := make([]*big.Int, len(l)+len(r))
+		for j := range p {
+			p[j] = new(big.Int)
+		}
+		for a, x := range l {
+			for b, y := range r {
+				p[a+b+1].Add(p[a+b+1], new(big.Int).Mul(x, y))
+			}
+		}
+		p[0].SetInt64(1)
+		return p
+	}
+	return And(f, g), poly(0)[k]
+}

@@ -90,10 +90,51 @@ func (p *orderProblem) plan(stop func() bool) *pseudoTree {
 	if best.cost > simple && widest <= 48 && !consider(p.minDegree(stop)) {
 		return nil
 	}
+	if best.cost > simple && widest > 48 && !consider(p.lineUp(stop)) {
+		return nil
+	}
 	if best.cost > simple+2 && !consider(p.force(natural, stop)) {
 		return nil
 	}
 	return best
+}
+
+// lineUp returns the order for local factors under a few wide ones, such as a threshold over everything:
+// the pseudo-tree of the local factors alone, walked depth first, the largest subtree last, so that few
+// subtrees are open at a time.
+func (p *orderProblem) lineUp(stop func() bool) []int32 {
+	local := &orderProblem{n: p.n}
+	for i, e := range p.edges {
+		if len(e) <= 48 {
+			local.edges = append(local.edges, e)
+			local.weight = append(local.weight, p.weight[i])
+		}
+	}
+	order := local.minDegree(stop)
+	if order == nil {
+		return nil
+	}
+	t := local.tree(order)
+	size := make([]int, p.n)
+	for i := p.n - 1; i >= 0; i-- {
+		v := order[i]
+		size[v]++
+		if u := t.parent[v]; u >= 0 {
+			size[u] += size[v]
+		}
+	}
+	bySize := func(a, b int32) int { return size[b] - size[a] } // the stack turns it round
+	var out []int32
+	slices.SortStableFunc(t.roots, bySize)
+	stack := slices.Clone(t.roots)
+	for len(stack) > 0 {
+		v := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		out = append(out, v)
+		slices.SortStableFunc(t.children[v], bySize)
+		stack = append(stack, t.children[v]...)
+	}
+	return out
 }
 
 // tree builds the pseudo-tree of an order of branching and estimates its states: below each variable

@@ -30,7 +30,7 @@ func WeightFromLog(logp float64) Weight { return Weight{math.Exp(logp), -math.Ex
 // check reports a weight that is no probability.
 func (w Weight) check() error {
 	if !(w.P >= 0 && w.P <= 1 && w.Q >= 0 && w.Q <= 1) || math.Abs(w.P+w.Q-1) > 1e-9 {
-		return fmt.Errorf("P = %g and Q = %g are not the two probabilities of one event (each in [0, 1], sum 1)", w.P, w.Q)
+		return fmt.Errorf("%g and %g are not the two probabilities of one event (each in [0, 1], sum 1)", w.P, w.Q)
 	}
 	return nil
 }
