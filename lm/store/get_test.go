@@ -192,8 +192,9 @@ func TestBrokenOffOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkFetched(t, s, m, e, weights)
-	if !l.noticed("broke off; trying again (2 of 3)") {
-		t.Errorf("notices %q", l.notices)
+	// Newer versions of pip try again by themselves, for older ones we do.
+	if n := x.count(e.Packages[2]); n != 2 {
+		t.Errorf("the package that broke off once was tried %d times", n)
 	}
 }
 
@@ -207,13 +208,14 @@ func TestBrokenOffThenResumed(t *testing.T) {
 		w.Write(data)
 	})
 	s, _ := testStore(t)
-	_, err := s.fetch(context.Background(), e, GetOptions{})
+	var l log
+	_, err := s.fetch(context.Background(), e, l.options())
 	wantError(t, err, ErrBroken, "fetching flaky", "test-flaky-part2 1.0.0", "run the same command again")
 	if _, err := s.Lookup(context.Background(), "flaky"); err == nil {
 		t.Error("half a model is found")
 	}
-	if n := x.count(e.Packages[2]); n != 3 {
-		t.Errorf("the package that broke was tried %d times", n)
+	if n := x.count(e.Packages[2]); n < 3 || !l.noticed("broke off; trying again (2 of 3)") || !l.noticed("(3 of 3)") {
+		t.Errorf("the package that broke was tried %d times; notices %q", n, l.notices)
 	}
 	x.count(e.Packages[0])
 	x.count(e.Packages[1])
@@ -337,7 +339,7 @@ func TestNoNetwork(t *testing.T) {
 	}
 	l.Close()
 	usePip(t, "http://"+l.Addr().String()+"/simple")
-	// Pip tells of the trouble only when it tries again.
+	// Pip tells of the trouble only before it tries again.
 	t.Setenv("PIP_RETRIES", "1")
 	s, _ := testStore(t)
 	_, err = s.fetch(context.Background(), smallEntry(), GetOptions{})

@@ -56,7 +56,7 @@ func (s *Store) ollamaModels(ctx context.Context) ([]Model, error) {
 			}
 			m, err := readManifest(dir, t)
 			if err != nil {
-				s.warn(fmt.Errorf("Ollama's model %s is passed over: %w", t.name.DisplayShortest(), err))
+				s.warn(fmt.Errorf("model %s of Ollama is passed over: %w", t.name.DisplayShortest(), err))
 				continue
 			}
 			seen[t.name] = true
@@ -128,13 +128,13 @@ func (s *Store) manifests(ctx context.Context, dir string) ([]tagged, error) {
 			switch {
 			case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 			case errors.Is(err, fs.ErrPermission):
-				s.warn(fmt.Errorf("Ollama's models in %s cannot be read: permission denied; to use them, join the group that owns the folder (sudo usermod -aG ollama $USER) and log in again", dir))
+				s.warn(fmt.Errorf("models of Ollama in %s cannot be read: permission denied; to use them, join the group that owns the folder (sudo usermod -aG ollama $USER) and log in again", dir))
 			default:
 				s.warn(fmt.Errorf("listing Ollama's models: %w", err))
 			}
 			for _, e := range entries {
 				if looked++; looked > maxManifests {
-					s.warn(fmt.Errorf("Ollama's folder %s has more than %d entries; the rest is passed over", root, maxManifests))
+					s.warn(fmt.Errorf("folder %s of Ollama has more than %d entries; the rest is passed over", root, maxManifests))
 					break
 				}
 				next = append(next, filepath.Join(rel, e.Name()))

