@@ -39,7 +39,12 @@ func (g *grid) lines(st Style) []string {
 	}
 	for _, row := range g.rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], runewidth.StringWidth(cell))
+			if g.head[i].left {
+				row[i] = clipLeft(cell)
+			} else {
+				row[i] = clip(cell)
+			}
+			widths[i] = max(widths[i], runewidth.StringWidth(row[i]))
 		}
 	}
 	sum := func(gap int) int {
@@ -114,6 +119,58 @@ const minFlex = 12
 
 // maxRows is how many rows a result shows in a terminal; JSON has all.
 const maxRows = 50
+
+// fits reports whether lines can be cut to the width.
+func (g *grid) fits(st Style) bool {
+	total := g.indent + tightGap*(len(g.head)-1)
+	for i, c := range g.head {
+		w := runewidth.StringWidth(c.title)
+		for _, row := range g.rows {
+			w = max(w, runewidth.StringWidth(row[i]))
+		}
+		if c.flex {
+			w = min(w, minFlex)
+		}
+		total += w
+	}
+	return total <= st.width()
+}
+
+// stacked returns the header and for each row two lines: the first two cells, and below
+// them the others.
+func (g *grid) stacked(st Style) []string {
+	below := &grid{head: g.head[2:], indent: g.indent + 2}
+	for _, row := range g.rows {
+		below.add(row[2:]...)
+	}
+	numbers := below.lines(st)
+	lines := []string{numbers[0]}
+	for i, row := range g.rows {
+		room := st.width() - g.indent - runewidth.StringWidth(row[0]) - tightGap
+		lines = append(lines, strings.Repeat(" ", g.indent)+row[0]+"  "+st.paint(g.head[1].style, cutLeft(row[1], room)), numbers[i+1])
+	}
+	return lines
+}
+
+// maxClip is the length in bytes to which a text that is much too long for a line
+// is shortened before it is measured.
+const maxClip = 4096
+
+// clip keeps a text's start.
+func clip(s string) string {
+	if len(s) <= maxClip {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxClip], "") + "…"
+}
+
+// clipLeft keeps a text's end.
+func clipLeft(s string) string {
+	if len(s) <= maxClip {
+		return s
+	}
+	return "…" + strings.ToValidUTF8(s[len(s)-maxClip:], "")
+}
 
 // cutRight cuts a text's end to a width in columns.
 func cutRight(s string, width int) string {

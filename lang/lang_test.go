@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/mattn/go-runewidth"
 	"github.com/modellog/modellog/calibrate"
 	"github.com/modellog/modellog/lang"
 	"github.com/modellog/modellog/lm"
@@ -589,5 +590,43 @@ func TestCalibrationState(t *testing.T) {
 	eval(t, s, "%calibration entropy\n%reset\n%model ngram")
 	if got := s.Calibration().Method; got != calibrate.Entropy {
 		t.Errorf("got %v", got)
+	}
+}
+
+// TestText: colours only where they are asked for, nothing wider than the width, and an
+// interval as its two ends.
+func TestText(t *testing.T) {
+	s := session(t)
+	for _, r := range eval(t, s, `%model top
+犬 = M("A dog is a", "mammal")
+long = M("`+strings.Repeat("A dog is a ", 5)+`trout is a", "fish")
+犬 -> long
+犬 xor M("A dog is a", "bird") xor M("A dog is a", "golden retriever")
+models(犬 | long)
+%who
+ladder("A dog is a mammal.")
+%help`) {
+		for _, width := range []int{60, 80, 120} {
+			text := r.Text(lang.Style{Width: width})
+			if strings.Contains(text, "\x1b") {
+				t.Errorf("colours in\n%s", text)
+			}
+			colored := r.Text(lang.Style{Width: width, Color: true})
+			if plain := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(colored, ""); plain != text {
+				t.Errorf("without colours\n%s\nis\n%s", plain, text)
+			}
+			if n, ok := r.(*lang.Note); ok && (n.What == "help" || n.What == "model") {
+				continue // sentences, which the terminal wraps
+			}
+			for _, line := range strings.Split(text, "\n") {
+				if w := runewidth.StringWidth(line); w > max(width, 90) {
+					t.Errorf("%d columns for %d: %s", w, width, line)
+				}
+			}
+		}
+	}
+	report := last[*lang.Report](t, eval(t, s, "犬"))
+	if text := report.Text(lang.Style{}); !strings.Contains(text, " … ") || strings.Contains(text, "0.373 … 0.373") {
+		t.Errorf("\n%s", text)
 	}
 }

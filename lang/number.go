@@ -52,10 +52,11 @@ func plain(x float64) string {
 
 // show shows a number or the interval that it lies in.
 func show(i calibrate.Interval, n int) string {
-	if i.IsExact() || math.IsNaN(i.Lo) || math.IsNaN(i.Hi) {
-		return figures(i.Lo, n)
-	}
-	lo, hi := figures(i.Lo, n), figures(i.Hi, n)
+	return span(figures(i.Lo, n), figures(i.Hi, n))
+}
+
+// span shows an interval's ends, or one of them where they look the same.
+func span(lo, hi string) string {
 	if lo == hi {
 		return lo
 	}
@@ -71,10 +72,7 @@ func signed(i calibrate.Interval, n int) string {
 		}
 		return s
 	}
-	if i.IsExact() || math.IsNaN(i.Lo) {
-		return plus(i.Lo)
-	}
-	return plus(i.Lo) + " … " + plus(i.Hi)
+	return span(plus(i.Lo), plus(i.Hi))
 }
 
 // count shows a whole number with commas between the thousands.
@@ -112,13 +110,3 @@ func appendNumber(b []byte, x float64) []byte {
 
 // percent shows a share of one with one decimal.
 func percent(x float64) string { return fmt.Sprintf("%.1f", 100*x) }
-
-// exact reports whether each of the intervals is one number.
-func exact(is ...calibrate.Interval) bool {
-	for _, i := range is {
-		if !i.IsExact() {
-			return false
-		}
-	}
-	return true
-}

@@ -229,19 +229,21 @@ func (r *Report) Text(st Style) string {
 	table := eventGrid(r.Events, true)
 	scores := fmt.Sprintf("  WMC %s   WMC₀ %s   ρ %s   I %s bits   loss %s",
 		show(r.WMC, sig), figures(r.WMC0, sig), show(r.Rho, sig), figures(r.Info, sig), show(r.Loss, sig))
-	body := append([]string{scores}, table.lines(st)...)
+	lines := table.lines
+	if len(table.head) > 4 && !table.fits(st) {
+		lines = table.stacked // intervals, on a narrow terminal
+	}
+	body := append([]string{scores}, lines(st)...)
 
 	word, style := r.verdict()
-	lines := []string{header(r.Name, r.Formula, r.short, word, style, st, body)}
-	lines = append(lines, body...)
-	lines = append(lines, footnotes(r.Events, st)...)
-	return strings.Join(lines, "\n")
+	out := append([]string{header(r.Name, r.Formula, r.short, word, style, st, body)}, body...)
+	return strings.Join(append(out, footnotes(r.Events, st)...), "\n")
 }
 
 // header shows a formula with its name, and a word at the right end above the
 // lines to come. A formula that is too long is shown in its short form, if there is one.
 func header(name, formula, short, word, style string, st Style, below []string) string {
-	title := escape(formula)
+	title := escape(clip(formula))
 	if name != "" {
 		name, _, _ = strings.Cut(name, "(") // of a schema's call only the schema
 		title, short = name+": "+title, name+": "+short
@@ -253,7 +255,7 @@ func header(name, formula, short, word, style string, st Style, below []string) 
 	width = min(width, st.width())
 	room := width - runewidth.StringWidth(word) - 2
 	if runewidth.StringWidth(title) > room {
-		title = escape(short)
+		title = escape(clip(short))
 	}
 	title = cutRight(title, room)
 	pad := strings.Repeat(" ", width-runewidth.StringWidth(word)-runewidth.StringWidth(title))
@@ -340,11 +342,7 @@ func (t ReportToken) region() string {
 		}
 		return figures(x, sig)
 	}
-	s := size(t.Size.Lo)
-	if !t.Size.IsExact() {
-		s += " … " + size(t.Size.Hi)
-	}
-	return s + ", C " + show(t.C, sig)
+	return span(size(t.Size.Lo), size(t.Size.Hi)) + ", C " + show(t.C, sig)
 }
 
 // footnotes says which events have several tokens, and what was left out.

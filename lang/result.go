@@ -50,7 +50,7 @@ const (
 
 // paint colours a text if there are colours.
 func (st Style) paint(code, text string) string {
-	if !st.Color || text == "" {
+	if !st.Color || text == "" || code == "" {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"

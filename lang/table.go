@@ -37,7 +37,7 @@ func (t *Table) Text(st Style) string {
 	}
 	var lines []string
 	if t.Formula != "" {
-		lines = append(lines, st.paint(styleBold, cutRight(escape(t.Formula), st.width())))
+		lines = append(lines, st.paint(styleBold, cutRight(escape(clip(t.Formula)), st.width())))
 	}
 	lines = append(lines, g.lines(st)...)
 	if n := len(t.Cells) - maxRows; n > 0 {

@@ -2,7 +2,6 @@ package lang
 
 import (
 	"encoding/json"
-	"math"
 
 	"github.com/modellog/modellog/calibrate"
 	"github.com/modellog/modellog/logic"
@@ -40,10 +39,7 @@ func (v *Value) Text(st Style) string {
 		}
 		return v.Verdict.String()
 	}
-	if !v.Number.IsExact() && !math.IsNaN(v.Number.Lo) {
-		return plain(v.Number.Lo) + " … " + plain(v.Number.Hi)
-	}
-	return plain(v.Number.Lo)
+	return span(plain(v.Number.Lo), plain(v.Number.Hi))
 }
 
 // MarshalJSON gives {"kind":"value","query":…,"formula":…,"value":…}.

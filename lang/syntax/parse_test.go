@@ -231,7 +231,7 @@ func TestBounds(t *testing.T) {
 		{"implications", strings.Repeat("a -> ", deep) + "a", ""},
 		{"mixed connectives", strings.Repeat("a -> b & c | d <-> ", deep/4) + "a", ""},
 		{"a million words", strings.Repeat("a & ", 1_000_000) + "a", "more than 1048576 words and signs"},
-		{"a long name", strings.Repeat("a", 10<<20), ""},
+		{"a long name", strings.Repeat("a", 10<<20), "this name has 10485760 letters"},
 		{"a long text", `M("` + strings.Repeat("a", 10<<20) + `", "b")`, ""},
 		{"a long number", "prob(" + strings.Repeat("1", 10<<20) + ")", "is not a number"},
 		{"a long comment", "#" + strings.Repeat("a", 10<<20), ""},

@@ -200,7 +200,7 @@ func (s *scanner) scan(r rune, w int) (lexeme, error) {
 			s.take(1)
 			return s.string(start, true)
 		}
-		return s.name(), nil
+		return s.name()
 	}
 	if r == '"' || r == '\'' {
 		return s.string(start, false)
@@ -273,7 +273,7 @@ func IsName(s string) bool {
 	return s != "" && !keyword
 }
 
-func (s *scanner) name() lexeme {
+func (s *scanner) name() (lexeme, error) {
 	start := s.pos
 	for {
 		r, w := s.peek()
@@ -282,13 +282,19 @@ func (s *scanner) name() lexeme {
 		}
 		s.take(w)
 	}
+	if n := s.pos.Col - start.Col; n > maxName {
+		return lexeme{}, s.src.errorf(start, s.pos, "this name has %d letters, and a name has at most %d; text goes into quotes", n, maxName)
+	}
 	text := norm.NFC.String(s.src.text[start.off:s.pos.off])
 	l := lexeme{tok: tokName, start: start, end: s.pos, text: text}
 	if tok, ok := keywords[text]; ok {
 		l.tok = tok
 	}
-	return l
+	return l, nil
 }
+
+// maxName is how long a name may be in code points.
+const maxName = 1000
 
 func (s *scanner) number() (lexeme, error) {
 	start := s.pos

@@ -125,6 +125,9 @@ func (e *Error) Detail() string {
 	return e.Error() + "\n  " + line + "\n  " + carets
 }
 
+// maxMessage is how long a message is at most, whatever it quotes.
+const maxMessage = 2000
+
 // Errorf makes an error about a node of this source. A %w verb's operand
 // becomes the cause.
 func (s *Source) Errorf(n Node, format string, args ...any) *Error {
@@ -134,7 +137,7 @@ func (s *Source) Errorf(n Node, format string, args ...any) *Error {
 
 func (s *Source) errorf(start, end Pos, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	e := &Error{Path: s.Path, Start: start, End: end, Msg: err.Error()}
+	e := &Error{Path: s.Path, Start: start, End: end, Msg: trim(err.Error(), maxMessage)}
 	if u, ok := err.(interface{ Unwrap() error }); ok {
 		e.Err = u.Unwrap()
 	}
