@@ -98,9 +98,10 @@ func (d *Diagram) extreme(lo, hi []Weight, side int, budget int) extreme {
 		box = d.interval(lo, hi)
 		left := free[:0]
 		for _, i := range free {
-			g, noise := box.adj[1+i], 1e-12*box.size[1+i]
+			g, size := box.adj[1+i], box.size[1+i]
+			noise := 1e-12*size + least
 			switch {
-			case g.Lo > noise, noise == 0: // or without influence in the box
+			case g.Lo > noise, size == 0: // or without influence in the box
 				decide(i, true)
 			case g.Hi < -noise:
 				decide(i, false)
@@ -161,7 +162,19 @@ func (d *Diagram) extreme(lo, hi []Weight, side int, budget int) extreme {
 type interval struct {
 	low, high []float64 // by edge
 	adj       []Range   // by slot
-	size      []float64 // by slot: of the terms that adj sums, so 1e-16 of it is rounding
+	size      []float64 // by slot: of the terms that adj sums, so 1e-16 of it is rounding; 0 only without influence
+}
+
+// least is what upper bounds do not fall below, so that they stay bounds, and above 0, where float64
+// underflows.
+const least = 1e-290
+
+// up multiplies upper bounds.
+func up(a, b float64) float64 {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return max(a*b, least)
 }
 
 func (d *Diagram) interval(lo, hi []Weight) *interval {
@@ -182,7 +195,7 @@ func (d *Diagram) interval(lo, hi []Weight) *interval {
 			// t is independent of h and l, so the ends of its interval are the extremes.
 			h, l := nd.h^s, nd.l^s
 			low[j] = min(low[t]*low[h]+high[u]*low[l], high[t]*low[h]+low[u]*low[l])
-			high[j] = max(low[t]*high[h]+high[u]*high[l], high[t]*high[h]+low[u]*high[l])
+			high[j] = max(up(low[t], high[h])+up(high[u], high[l]), up(high[t], high[h])+up(low[u], high[l]))
 			j++
 		}
 	}
@@ -208,7 +221,7 @@ func (d *Diagram) interval(lo, hi []Weight) *interval {
 			x.size[e>>1] += size
 		}
 		times := func(e edge) (float64, float64, float64) { // a times a probability
-			return min(a.Lo*low[e], a.Lo*high[e]), max(a.Hi*low[e], a.Hi*high[e]), size * high[e]
+			return min(a.Lo*low[e], a.Lo*high[e]), max(a.Hi*low[e], a.Hi*high[e]), up(size, high[e])
 		}
 		p, q, r := times(nd.t)
 		add(nd.h, p, q, r)
@@ -219,7 +232,7 @@ func (d *Diagram) interval(lo, hi []Weight) *interval {
 			h, l = nd.l^1, nd.h^1
 		}
 		from, to := low[h]-high[l], high[h]-low[l]
-		add(nd.t, min(a.Lo*from, a.Lo*to, a.Hi*from, a.Hi*to), max(a.Lo*from, a.Lo*to, a.Hi*from, a.Hi*to), size*max(high[h], high[l]))
+		add(nd.t, min(a.Lo*from, a.Lo*to, a.Hi*from, a.Hi*to), max(a.Lo*from, a.Lo*to, a.Hi*from, a.Hi*to), up(size, max(high[h], high[l])))
 	}
 	return x
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -208,12 +209,18 @@ func (c *compiler) connected(factors []fedge) edge {
 	if c.way == byBranching {
 		return free.run(factors, 1<<30)
 	}
-	if tree.cost <= 22 {
-		if d := along.run(1 << 18); d != edgeStop || c.err != nil || s.over {
+	// A tree whose states number 2 to a fair part of the variables has found no structure; then branching
+	// gets the first long turn.
+	if width := tree.cost - math.Log2(float64(len(atoms))); width > float64(len(atoms))/4 {
+		if d := free.run(factors, 1<<22); d != edgeStop || c.err != nil || s.over {
+			return d
+		}
+	} else if tree.cost <= 22 {
+		if d := along.run(1 << 21); d != edgeStop || c.err != nil || s.over {
 			return d
 		}
 	}
-	for budget := 1 << 11; ; budget *= 2 {
+	for budget := 1 << 14; ; budget *= 2 {
 		if d := along.run(4 * budget); d != edgeStop || c.err != nil || s.over {
 			return d
 		}
