@@ -13,7 +13,7 @@
 //   - the uninformed baseline WMC₀(F) = |I(F)| / 2^|vars(F)| of Eq. 3 and the informativeness
 //     I(F) = −log₂ WMC₀(F), from exact counts of any size;
 //   - the consistency ρ = (WMC − WMC₀)/(1 − WMC₀) of Eq. 5 and CAcc = 1[WMC > WMC₀] of Eq. 6 ([Score]);
-//     equality is decided exactly, so weights of ½ are never "better than chance" by rounding;
+//     near equality is decided with 320 bits, so weights of ½ are never "better than chance" by rounding;
 //   - marginals P(v | F), the most probable interpretations, all interpretations in truth-table order;
 //   - sure bounds on all of these when probabilities are only known within intervals ([ScoreBounds]).
 //
