@@ -21,6 +21,15 @@
 // token sampled. When that fails as well the error is an [*EndOfTextError], not
 // a probability of zero.
 //
+// The server's numbers are its own. With weights of 4 bits, whose kernels round
+// activations to 8 bits, any change in the order of rounding moves single
+// log-probabilities by tenths: a server with OLLAMA_FLASH_ATTENTION=0 agrees with
+// the embedded engine in native precision to 5 decimals, one that uses flash
+// attention (the default for many models) does not. Nor does a reading of a
+// prompt of which the server has all but the last token in its cache, which it
+// then computes alone, by other kernels; so the same prompt asked again may
+// differ that much.
+//
 // # Tokens
 //
 // The server has no way to tokenise, so the tokenizer is built here from the
@@ -118,8 +127,8 @@ func Open(ctx context.Context, name string, opts Options) (*Model, error) {
 }
 
 func (m *Model) open(ctx context.Context, name string) error {
-	if name == "" {
-		return errors.New("no model is named")
+	if !model.ParseName(name).IsValid() {
+		return errors.New("no model of Ollama's can have that name; `ollama list` shows those that there are")
 	}
 	ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
 	defer cancel()

@@ -29,6 +29,12 @@ import (
 // The server's names of the models.
 var serverName = map[string]string{modeltest.Gemma.Name: "gemma", modeltest.SmolLM.Name: "smollm"}
 
+// plainAttention has the server compute attention as the embedded engine does.
+// By default it uses a fused operation that rounds otherwise; with 4-bit weights,
+// whose kernels round activations to 8 bits, that is enough to move a
+// log-probability by tenths (TestFlashAttention measures it).
+const plainAttention = "OLLAMA_FLASH_ATTENTION=0"
+
 // odd is a model of the same weights as smollm whose Modelfile asks for all that
 // must have no effect.
 const odd = "odd"
@@ -59,8 +65,9 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// start starts a server on a free port, with its models in dir.
-func start(ctx context.Context, dir string) (*instance, error) {
+// start starts a server on a free port, with its models in dir and more in its
+// environment.
+func start(ctx context.Context, dir string, env ...string) (*instance, error) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -76,6 +83,7 @@ func start(ctx context.Context, dir string) (*instance, error) {
 		}
 	}
 	s.cmd.Env = append(s.cmd.Env, "HOME="+dir, "OLLAMA_HOST="+address, "OLLAMA_MODELS="+filepath.Join(dir, "models"), "OLLAMA_MAX_LOADED_MODELS=2")
+	s.cmd.Env = append(s.cmd.Env, env...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	// The server runs each model in a process of its own; a group lets
 	// them be ended together.
@@ -120,10 +128,13 @@ func (s *instance) create(ctx context.Context, t testing.TB, name string, r mode
 	if err := s.client.CreateBlob(ctx, digest, f); err != nil {
 		t.Fatalf("uploading %s: %v", r.Name, err)
 	}
-	req := &api.CreateRequest{Model: name, Files: map[string]string{"model.gguf": digest}}
+	req := &api.CreateRequest{Model: name, Files: map[string]string{"model.gguf": digest}, Parameters: map[string]any{}}
 	if change != nil {
 		change(req)
 	}
+	// The engine's threads wait for each other by spinning, which takes
+	// forever on a machine that is busy with other tests.
+	req.Parameters["num_thread"] = 1
 	if err := s.client.Create(ctx, req, func(api.ProgressResponse) error { return nil }); err != nil {
 		t.Fatalf("creating %s: %v", name, err)
 	}
@@ -140,7 +151,7 @@ func server(t *testing.T) *instance {
 		if shared.dir, shared.err = os.MkdirTemp("", "modellog-ollama-"); shared.err != nil {
 			return
 		}
-		if shared.instance, shared.err = start(context.Background(), shared.dir); shared.err != nil {
+		if shared.instance, shared.err = start(context.Background(), shared.dir, plainAttention); shared.err != nil {
 			return
 		}
 		for _, r := range modeltest.All {
