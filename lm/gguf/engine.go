@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 
 	"github.com/ollama/ollama/kvcache"
 	"github.com/ollama/ollama/ml"
@@ -69,9 +70,13 @@ func load(ctx context.Context, path string, threads int, precision string, capac
 		m.Backend().Close()
 		return nil, errors.New("this architecture makes embeddings and predicts no next token")
 	}
+	var size int64
+	if info, err := os.Stat(path); err == nil {
+		size = info.Size()
+	}
 	report := func(f float32) {
 		if progress != nil {
-			progress("loading the weights", int64(math.Round(float64(f)*1000)), 1000)
+			progress("loading the weights", int64(float64(f)*float64(size)), size)
 		}
 	}
 	if err := m.Backend().Load(ctx, report); err != nil {
