@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -38,7 +39,7 @@ type editor struct {
 func newEditor(in, out *os.File, session *lang.Session, h *history) (*editor, error) {
 	e := &editor{session: session, history: h, out: out}
 	var err error
-	if e.keys, err = newKeys(in); err != nil {
+	if e.keys, err = newKeys(in, e.suspend); err != nil {
 		return nil, err
 	}
 	if e.tty, err = openTTY(in, out); err != nil {
@@ -138,6 +139,23 @@ func (e *editor) Close() error {
 	case <-time.After(time.Second):
 	}
 	return e.tty.Close()
+}
+
+// suspend gives the terminal back and stops the job that this process belongs
+// to, as the terminal itself does at Ctrl-Z; the kernel ignores it where no shell could go
+// on with the job.
+func (e *editor) suspend() {
+	e.tty.release()
+	syscall.Kill(0, syscall.SIGTSTP)
+	time.Sleep(20 * time.Millisecond) // another thread may take the signal
+	e.resume()
+}
+
+// resume takes the terminal again. Whoever had it meanwhile may have changed its
+// mode.
+func (e *editor) resume() {
+	e.tty.acquire()
+	e.line.Refresh()
 }
 
 // filter is called in readline's own goroutine before each key.

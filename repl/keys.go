@@ -22,7 +22,7 @@ const (
 )
 
 const (
-	ctrlA, ctrlC, ctrlE, esc, del = 1, 3, 5, 27, 127
+	ctrlA, ctrlC, ctrlE, ctrlZ, esc, del = 1, 3, 5, 26, 27, 127
 
 	burst     = 16 // more bytes than this at once are not typed one by one
 	maxEscape = 32 // bytes of the longest sequence that a key sends
@@ -36,6 +36,7 @@ const (
 type keys struct {
 	in           *os.File
 	wakeR, wakeW *os.File
+	suspend      func() // what Ctrl-Z does
 
 	mu      sync.Mutex
 	closed  bool
@@ -48,14 +49,15 @@ type keys struct {
 	length  int      // bytes of the line so far
 	tooLong bool     // and there were more
 	more    bool     // the last line's end was inside a paste
+	stop    bool     // Ctrl-Z was pressed
 }
 
-func newKeys(in *os.File) (*keys, error) {
+func newKeys(in *os.File, suspend func()) (*keys, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	return &keys{in: in, wakeR: r, wakeW: w}, nil
+	return &keys{in: in, wakeR: r, wakeW: w, suspend: suspend}, nil
 }
 
 // Read returns the bytes of a key. It waits for one outside the lock.
@@ -74,7 +76,7 @@ func (k *keys) Read(p []byte) (int, error) {
 			k.mu.Unlock()
 			return n, nil
 		}
-		for len(k.out) == 0 && k.translate() {
+		for len(k.out) == 0 && !k.stop && k.translate() {
 		}
 		if len(k.out) > 0 {
 			n := copy(p, k.out)
@@ -82,7 +84,13 @@ func (k *keys) Read(p []byte) (int, error) {
 			k.mu.Unlock()
 			return n, nil
 		}
+		stop := k.stop
+		k.stop = false
 		k.mu.Unlock()
+		if stop {
+			k.suspend()
+			continue
+		}
 
 		buf := make([]byte, 2*maxLine)
 		n, err := k.wait(buf)
@@ -229,7 +237,8 @@ func (k *keys) translate() bool {
 		k.out = []byte{c}
 		return true
 	}
-	k.take(1) // a control character without a meaning here
+	k.stop = k.raw[0] == ctrlZ
+	k.take(1) // or a control character without a meaning here
 	return true
 }
 

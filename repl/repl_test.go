@@ -87,8 +87,13 @@ func start(t *testing.T, history string, env ...string) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &terminal{t: t, screen: newScreen(80, 24), changed: make(chan struct{}), exit: make(chan error, 1)}
-	x.cmd = exec.Command(exe)
+	return startCommand(t, exec.Command(exe), history, env...)
+}
+
+func startCommand(t *testing.T, cmd *exec.Cmd, history string, env ...string) *terminal {
+	t.Helper()
+	var err error
+	x := &terminal{t: t, cmd: cmd, screen: newScreen(80, 24), changed: make(chan struct{}), exit: make(chan error, 1)}
 	x.cmd.Dir = t.TempDir()
 	x.cmd.Env = append(append(os.Environ(), "TERM=xterm-256color", "NO_COLOR=1", childEnv+"="+history), env...)
 	x.pty, err = pty.StartWithSize(x.cmd, &pty.Winsize{Rows: 24, Cols: 80})
@@ -345,45 +350,62 @@ func TestSignalsLeave(t *testing.T) {
 	}
 }
 
-// TestModeIsRestored looks at the terminal's mode itself, on which the REPL
-// runs as the child of a shell.
-func TestModeIsRestored(t *testing.T) {
-	if _, err := exec.LookPath("stty"); err != nil {
-		t.Skip("there is no stty")
+// startUnder starts the REPL as "$0" of a shell script.
+func startUnder(t *testing.T, shell, script string) *terminal {
+	t.Helper()
+	sh, err := exec.LookPath(shell)
+	if err != nil {
+		t.Skipf("there is no %s", shell)
 	}
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("sh", "-c", `stty -a >before; "$0"; stty -a >after; echo over`, exe)
-	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "TERM=xterm", childEnv+"=")
-	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
-	if err != nil {
-		t.Fatal(err)
+	return startCommand(t, exec.Command(sh, "-c", script, exe), "")
+}
+
+// TestModeIsRestored looks at the terminal's mode as a shell finds it.
+func TestModeIsRestored(t *testing.T) {
+	x := startUnder(t, "sh", `stty -a >before; "$0"; stty -a >after; echo over`).started()
+	x.send("wmc(prob(0.5))" + enter)
+	x.contains("0.5\n>")
+	x.send(eot)
+	x.contains("over")
+	x.sameMode("before", "after")
+}
+
+// TestSuspend: Ctrl-Z gives a shell its terminal, and the line that was typed is there
+// afterwards.
+func TestSuspend(t *testing.T) {
+	x := startUnder(t, "bash", `set -m; stty -a >before; "$0"; stty -a >after; echo suspended; read x; fg`).started()
+	x.send("wmc(prob(0.5))")
+	x.shows("> wmc(prob(0.5))")
+	x.send("\x1a")
+	x.contains("suspended\n")
+	x.sameMode("before", "after")
+	x.send("go on\n")
+	x.contains("go on\n")
+	x.wait("the line", func(s *screen) bool { before, _ := s.cursor(); return before == "> wmc(prob(0.5))" })
+	x.send(enter)
+	x.contains("0.5\n>")
+	x.send(intr + eot)
+	x.contains("bye")
+}
+
+func (x *terminal) sameMode(file, other string) {
+	x.t.Helper()
+	before, err := os.ReadFile(filepath.Join(x.cmd.Dir, file))
+	after, err2 := os.ReadFile(filepath.Join(x.cmd.Dir, other))
+	if err := errors.Join(err, err2); err != nil {
+		x.t.Fatal(err)
 	}
-	defer f.Close()
-	var out bytes.Buffer
-	buf := make([]byte, 1024)
-	for sent := false; ; {
-		n, err := f.Read(buf)
-		out.Write(buf[:n])
-		if !sent && strings.Contains(out.String(), "> ") {
-			sent = true
-			f.WriteString(eot)
-		}
-		if err != nil {
-			break
-		}
-	}
-	cmd.Wait()
-	before, _ := os.ReadFile(filepath.Join(cmd.Dir, "before"))
-	after, _ := os.ReadFile(filepath.Join(cmd.Dir, "after"))
 	if len(before) == 0 || !bytes.Equal(before, after) {
-		t.Errorf("the mode was\n%s\nand is\n%s", before, after)
+		x.t.Errorf("the mode was\n%s\nand is\n%s", before, after)
 	}
-	if !strings.Contains(out.String(), pasteOff) {
-		t.Errorf("bracketed paste is still on: %q", out.String())
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if on, off := bytes.LastIndex(x.screen.raw, []byte(pasteOn)), bytes.LastIndex(x.screen.raw, []byte(pasteOff)); off < on {
+		x.t.Error("bracketed paste is still on")
 	}
 }
 

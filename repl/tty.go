@@ -9,8 +9,8 @@ import (
 )
 
 // tty is the mode of a terminal. It is either as it was found, or takes single keys without
-// echo: with Ctrl-C as a key (editing) or as a signal (not editing, so that
-// what runs can be stopped and what is typed ahead stays out of its output).
+// echo: with Ctrl-C and Ctrl-Z as keys (editing) or as signals (not editing, so
+// that what runs can be stopped and what is typed ahead stays out of its output).
 type tty struct {
 	in, out *os.File
 	found   unix.Termios
@@ -93,7 +93,7 @@ func (t *tty) set() error {
 	mode.Lflag |= unix.ISIG
 	mode.Cc[unix.VMIN], mode.Cc[unix.VTIME] = 1, 0
 	if t.editing {
-		mode.Cc[unix.VINTR], mode.Cc[unix.VQUIT] = noChar, noChar
+		mode.Lflag &^= unix.ISIG
 	}
 	return unix.IoctlSetTermios(int(t.in.Fd()), setTermios, &mode)
 }

@@ -7,5 +7,4 @@ import "golang.org/x/sys/unix"
 const (
 	getTermios = unix.TIOCGETA
 	setTermios = unix.TIOCSETA
-	noChar     = 0xff // no key sends this signal
 )

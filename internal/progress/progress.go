@@ -7,6 +7,7 @@
 package progress
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -21,7 +22,7 @@ import (
 const (
 	patience = 2 * time.Second        // what is over sooner is not worth a line
 	refresh  = 150 * time.Millisecond // so that the clock runs between reports
-	bytes    = 1 << 20                // totals from here on are counts of bytes
+	inBytes  = 1 << 20                // totals from here on are counts of bytes
 )
 
 // Bar is a line on a terminal. Its methods may be called from any goroutine,
@@ -36,6 +37,7 @@ type Bar struct {
 	total   int
 	done    int
 	waiting string        // the label of Wait, until Clear
+	since   time.Time     // when Wait was called
 	shownAt time.Time     // when the line may first be seen
 	visible bool          // the line is on the screen
 	stop    chan struct{} // ends the refreshing of this task
@@ -94,7 +96,7 @@ func (b *Bar) Wait(label string) {
 		return
 	}
 	b.mu.Lock()
-	b.waiting = label
+	b.waiting, b.since = label, time.Now()
 	b.mu.Unlock()
 	b.Report(label, 0, 0)
 }
@@ -147,16 +149,17 @@ func (b *Bar) begin(label string, total int, shownAt time.Time) {
 	}
 	if total > 0 {
 		options = append(options,
-			progressbar.OptionShowBytes(total >= bytes),
+			progressbar.OptionShowBytes(total >= inBytes),
 			progressbar.OptionShowCount(),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░"}),
 		)
-		if total < bytes {
+		if total < inBytes {
 			options = append(options, progressbar.OptionShowIts(), progressbar.OptionSetItsString(""))
 		}
 		b.line = progressbar.NewOptions(total, options...)
 	} else {
-		b.line = progressbar.NewOptions(-1, append(options, progressbar.OptionSpinnerType(14))...)
+		options = append(options, progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(label != b.waiting))
+		b.line = progressbar.NewOptions(-1, append(options, progressbar.OptionSetPredictTime(false))...)
 	}
 	b.line.StartWithoutRender()
 	go b.run(b.stop)
@@ -174,6 +177,9 @@ func (b *Bar) run(stop chan struct{}) {
 		}
 		b.mu.Lock()
 		if b.stop == stop && b.line != nil {
+			if b.total == 0 && b.label == b.waiting {
+				b.line.Describe(fmt.Sprintf("%s · %s", b.label, time.Since(b.since).Truncate(time.Second)))
+			}
 			b.line.RenderBlank()
 		}
 		b.mu.Unlock()
@@ -205,7 +211,7 @@ func (g gate) Write(p []byte) (int, error) {
 	if time.Now().Before(g.b.shownAt) {
 		return len(p), nil
 	}
-	line := strings.NewReplacer("\r", "", "\x1b[0K", "", "\x1b[2K", "").Replace(string(p))
+	line := strings.NewReplacer("\r", "", "\x1b[0K", "", "\x1b[2K", "", " /s", "/s", " /min", "/min", " /hr", "/h").Replace(string(p))
 	if line == "" {
 		return len(p), nil
 	}
