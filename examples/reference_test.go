@@ -1,11 +1,13 @@
 package examples_test
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/modellog/modellog/internal/modeltest"
 	"github.com/modellog/modellog/lang"
 )
 
@@ -56,5 +58,38 @@ func TestReference(t *testing.T) {
 	}
 	if examples < 10 {
 		t.Errorf("only %d examples were found", examples)
+	}
+}
+
+// TestReadme types the session of the README and compares what is shown.
+func TestReadme(t *testing.T) {
+	b, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), "```text\n$ make repl\n")
+	session, _, ok := strings.Cut(rest, "\n```")
+	steps := strings.Split("\n"+session, "\n> ")[1:]
+	if !ok || len(steps) < 3 {
+		t.Fatalf("the README's session has %d lines", len(steps))
+	}
+	s := newSession(t)
+	if _, err := s.OpenModel(t.Context(), modeltest.Gemma.Name); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range steps {
+		line, want, _ := strings.Cut(step, "\n")
+		var got []string
+		err := s.Eval(t.Context(), "", line, func(r lang.Result) error {
+			got = append(got, r.Text(lang.Style{Width: 84}))
+			return nil
+		})
+		var mistake *lang.Error
+		if errors.As(err, &mistake) {
+			got = append(got, mistake.Detail())
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		compare(t, strings.Join(got, "\n"), want)
 	}
 }

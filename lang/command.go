@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/internal/nearest"
 	"github.com/modellog/modellog/lang/syntax"
 )
 
@@ -54,7 +55,7 @@ func (s *Session) command(ctx context.Context, u *unit, c *syntax.Command) error
 		for _, x := range all {
 			names = append(names, x.name)
 		}
-		if near := syntax.Nearest(c.Name.Text, names); near != "" {
+		if near := nearest.Name(c.Name.Text, names); near != "" {
 			return u.src.Errorf(c.Name, "there is no command %%%s; did you mean %%%s?", c.Name.Text, near)
 		}
 		return u.src.Errorf(c.Name, "there is no command %%%s; %%help lists them", c.Name.Text)
@@ -143,7 +144,7 @@ func (s *Session) calibrationCommand(ctx context.Context, u *unit, c *syntax.Com
 	}
 	m, err := calibrate.ParseMethod(words[0].Text)
 	if err != nil {
-		if near := syntax.Nearest(words[0].Text, methods()); near != "" {
+		if near := nearest.Name(words[0].Text, methods()); near != "" {
 			return u.src.Errorf(words[0], "there is no calibration %q; did you mean %q?", words[0].Text, near)
 		}
 		return u.src.Errorf(words[0], "there is no calibration %q; there are %s", words[0].Text, strings.Join(methods(), ", "))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/modellog/modellog/internal/nearest"
 	"github.com/modellog/modellog/lang/syntax"
 )
 
@@ -120,7 +121,7 @@ func (s *Session) lookup(src *syntax.Source, n *syntax.Name, holes map[string]va
 		return nil, src.Errorf(n, "%q is a function; write %s", n.Text, f.usage)
 	}
 	known := s.known(holes)
-	if near := syntax.Nearest(n.Text, known); near != "" {
+	if near := nearest.Name(n.Text, known); near != "" {
 		return nil, src.Errorf(n, "no event or formula is called %q; did you mean %q?", n.Text, near)
 	}
 	return nil, src.Errorf(n, `no event or formula is called %q; define it first, as in %s = M("prefix", "target")`, n.Text, n.Text)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/modellog/modellog/event"
+	"github.com/modellog/modellog/internal/nearest"
 	"github.com/modellog/modellog/lang/syntax"
 )
 
@@ -487,7 +488,7 @@ func (e *expander) schema(x *syntax.Call) (value, error) {
 				near = append(near, n)
 			}
 		}
-		if best := syntax.Nearest(x.Fn.Text, near); best != "" {
+		if best := nearest.Name(x.Fn.Text, near); best != "" {
 			return value{}, e.src.Errorf(x.Fn, "no schema or function is called %q; did you mean %q?", x.Fn.Text, best)
 		}
 		return value{}, e.src.Errorf(x.Fn, "no schema or function is called %q; define it first, as in %s(x, a) = …", x.Fn.Text, x.Fn.Text)

@@ -29,7 +29,7 @@ func (f *Figure) Kind() string { return "figure" }
 // Text names the figure and tells how to see it.
 func (f *Figure) Text(st Style) string {
 	return st.paint(styleBold, cutRight(escape(f.Drawing.Title()), st.width())) +
-		"\n  " + st.paint(styleDim, fmt.Sprintf("a %s figure; %%save FILE.svg writes it (or .png, .pdf)", f.What))
+		"\n  " + st.paint(styleDim, fmt.Sprintf("figure: %s; %%save FILE.svg writes it (or .png, .pdf)", f.What))
 }
 
 // MarshalJSON gives {"kind":"figure","plot":…,"title":…,"svg":…}.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modellog/modellog/internal/nearest"
 	"github.com/modellog/modellog/lang/syntax"
 )
 
@@ -50,7 +51,7 @@ func (s *Session) helpCommand(ctx context.Context, u *unit, c *syntax.Command, w
 	}
 	text, ok := Help(words[0].Text)
 	if !ok {
-		if near := syntax.Nearest(words[0].Text, topicNames()); near != "" {
+		if near := nearest.Name(words[0].Text, topicNames()); near != "" {
 			return u.src.Errorf(words[0], "there is no help on %q; did you mean %q?", words[0].Text, near)
 		}
 		return u.src.Errorf(words[0], "there is no help on %q; %%help lists what there is", words[0].Text)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/modellog/modellog/event"
+	"github.com/modellog/modellog/internal/nearest"
 	"github.com/modellog/modellog/lang/syntax"
 	"github.com/modellog/modellog/logic"
 	"github.com/modellog/modellog/plots"
@@ -46,7 +47,7 @@ func (s *Session) plotCommand(ctx context.Context, u *unit, c *syntax.Command, w
 	all := plotters()
 	i := slices.IndexFunc(all, func(p plotter) bool { return p.kind == words[0].Text })
 	if i < 0 {
-		if near := syntax.Nearest(words[0].Text, plotKinds()); near != "" {
+		if near := nearest.Name(words[0].Text, plotKinds()); near != "" {
 			return u.src.Errorf(words[0], "there is no plot %q; did you mean %q?", words[0].Text, near)
 		}
 		return u.src.Errorf(words[0], "there is no plot %q; there are %s", words[0].Text, joinOr(plotKinds()))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/modellog/modellog/calibrate"
 	"github.com/modellog/modellog/event"
+	"github.com/modellog/modellog/internal/nearest"
 	"github.com/modellog/modellog/lang/syntax"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/logic"
@@ -67,7 +68,7 @@ func (s *Session) runCommand(ctx context.Context, u *unit, c *syntax.Command, wo
 			}
 		}
 		hint := `; define it first, as in implication(x, a, b) = M(x, a) -> M(x, b)`
-		if near := syntax.Nearest(name, schemas); near != "" {
+		if near := nearest.Name(name, schemas); near != "" {
 			hint = fmt.Sprintf("; did you mean %q?", near)
 		}
 		return u.src.Errorf(words[0], "no schema is called %q%s", name, hint)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/modellog/modellog/internal/nearest"
 )
 
 // Parser reads a program's statements one after the other.
@@ -204,7 +206,7 @@ func (p *Parser) endOfStatement() (silent bool, err error) {
 	}
 	msg := `expected a connective (& | -> <-> xor) or the end of the line, found %s`
 	if p.l.tok == tokName {
-		if near := Nearest(p.l.text, Keywords()); near != "" {
+		if near := nearest.Name(p.l.text, Keywords()); near != "" {
 			msg += fmt.Sprintf("; did you mean %q?", near)
 		}
 	}

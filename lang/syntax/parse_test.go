@@ -404,19 +404,6 @@ func TestSubstitute(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"dog", "mammal", "M", "wmc", "wmc0", "implication", "犬"}
-	for name, want := range map[string]string{
-		"dgo": "dog", "dig": "dog", "dogs": "dog", "Dog": "dog", "mamal": "mammal", "mamml": "mammal",
-		"wmc1": "wmc", "cat": "", "x": "", "implicaton": "implication", "inplicatoin": "implication",
-		"": "", strings.Repeat("dog", 1000): "", "m": "M",
-	} {
-		if got := syntax.Nearest(name, names); got != want {
-			t.Errorf("%.20q: got %q, want %q", name, got, want)
-		}
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"a -> b", "f(x, a) = M(x, a) -> M(x, \"b\", join=\"\");", "%run f \"a b.csv\" # c", "(a\n& b)\r\n", "\uFEFF¬a ⊕ ⊤",

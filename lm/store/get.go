@@ -61,7 +61,7 @@ func (s *Store) Get(ctx context.Context, name string, o GetOptions) (Model, erro
 		for _, c := range Catalogue() {
 			names = append(names, c.Name)
 		}
-		err.Nearest = nearest(name, names)
+		err.Nearest = near(name, names)
 		return Model{}, fmt.Errorf("fetching a model: %w", err)
 	}
 	return s.fetch(ctx, e, o)

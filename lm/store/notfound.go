@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/modellog/modellog/internal/nearest"
 )
 
 // NotFoundError reports a name that no model on this machine has.
@@ -53,45 +55,20 @@ func (s *Store) notFound(ctx context.Context, name string) error {
 	for _, c := range Catalogue() {
 		names = append(names, c.Name)
 	}
-	e.Nearest = nearest(name, names)
+	e.Nearest = near(name, names)
 	return e
 }
 
-// nearest is the name at the smallest edit distance, if that is at most a third
-// of the name's length; the first of equals. A name that begins with the one
-// asked for, as "gemma3:270m-pt" does with "gemma3", counts as near.
-func nearest(name string, names []string) string {
-	best, limit := "", len(name)/3+1
-	low := strings.ToLower(name)
+// near is the name that was most likely meant. A name that begins with the one
+// asked for, as "gemma3:270m-pt" does with "gemma3", is.
+func near(name string, names []string) string {
+	if best := nearest.Name(name, names); best != "" {
+		return best
+	}
 	for _, n := range names {
-		d := editDistance(low, strings.ToLower(n))
-		if low != "" && strings.HasPrefix(strings.ToLower(n), low) {
-			d = min(d, 1)
-		}
-		if d < limit {
-			best, limit = n, d
+		if name != "" && len(n) > len(name) && strings.EqualFold(n[:len(name)], name) {
+			return n
 		}
 	}
-	return best
-}
-
-// editDistance is Levenshtein's, over bytes.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diagonal
-			if a[i] != b[j] {
-				d++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(d, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return ""
 }

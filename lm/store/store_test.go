@@ -178,17 +178,6 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-func TestEditDistance(t *testing.T) {
-	for _, test := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"same", "same", 0}} {
-		if got := editDistance(test.a, test.b); got != test.want {
-			t.Errorf("%q to %q is %d, want %d", test.a, test.b, got, test.want)
-		}
-	}
-}
-
 func TestDigest(t *testing.T) {
 	ctx := context.Background()
 	s, _ := testStore(t)
