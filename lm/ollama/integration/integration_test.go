@@ -22,10 +22,12 @@ import (
 	"github.com/modellog/modellog/logic"
 )
 
-// embedded opens the weights with the embedded engine as the server uses them.
+// embedded opens the weights with the embedded engine as the server uses them,
+// and has it read one prefix at a time: where others are in the batch, sums are
+// made in another order.
 func embedded(t testing.TB, r modeltest.Reference) *gguf.Model {
 	t.Helper()
-	m, err := gguf.Open(t.Context(), r.Path(t), gguf.Options{Name: r.Name, Digest: r.SHA256, Precision: gguf.Native, Threads: 1})
+	m, err := gguf.Open(t.Context(), r.Path(t), gguf.Options{Name: r.Name, Digest: r.SHA256, Precision: gguf.Native, Threads: 1, Batch: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
