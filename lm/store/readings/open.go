@@ -133,10 +133,32 @@ func prepare(ctx context.Context, path string) error {
 	}
 	defer db.Close()
 	err = initialise(ctx, db)
+	if err == nil {
+		err = logAhead(ctx, db)
+	}
 	if err != nil && isBroken(err) {
 		err = fmt.Errorf("%w: %w", errBroken, err)
 	}
 	return err
+}
+
+// logAhead has the database use a write-ahead log, which the file then says of
+// itself. Where the file system cannot do that, the database goes on with its
+// journal, which is slower and as safe. SQLite does not wait for others here,
+// whatever its time limit for waiting, since it holds a lock that they may want.
+func logAhead(ctx context.Context, db *sql.DB) error {
+	deadline := time.Now().Add(patience)
+	for {
+		_, err := db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
+		if err == nil || !isBusy(err) || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // checkHeader looks at a file before SQLite does, which takes a file that is
@@ -226,13 +248,12 @@ func initialise(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// connect opens the database for use, with a write-ahead log, or only to look.
+// connect opens the database for use, or only to look and prepare.
 func connect(path string, use bool) (*sql.DB, error) {
 	q := url.Values{}
 	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", patience.Milliseconds()))
 	q.Set("_txlock", "immediate")
 	if use {
-		q.Add("_pragma", "journal_mode(WAL)")
 		// In a write-ahead log this may lose the last batches when the power
 		// fails, and cannot break the file.
 		q.Add("_pragma", "synchronous(NORMAL)")
