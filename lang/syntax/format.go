@@ -12,10 +12,19 @@ type Style uint8
 const (
 	Unicode Style = iota // ↔ → ∨ ⊕ ∧ ¬ ⊤ ⊥
 	ASCII                // <-> -> | ^ & ! true false
+	LaTeX                // \leftrightarrow \to \lor \oplus \land \lnot \top \bot, in mathematics mode
 )
 
+// constants are how each style writes what is no two-place connective.
+var constants = [...]struct{ truth, falsehood, not string }{
+	Unicode: {"⊤", "⊥", "¬"},
+	ASCII:   {"true", "false", "!"},
+	LaTeX:   {`\top`, `\bot`, `\lnot `},
+}
+
 // Format writes an expression on one line, with the fewest parentheses that
-// preserve it.
+// preserve it. In LaTeX names and texts are \text{…}, and M is the paper's \mathcal{M}; it is
+// for reading and does not tell all texts apart.
 func Format(x Expr, style Style) string {
 	var b strings.Builder
 	p := printer{&b, style}
@@ -36,22 +45,27 @@ const tightest = And + 1
 func (p printer) expr(x Expr, place Op) {
 	switch x := x.(type) {
 	case *Name:
-		p.WriteString(x.Text)
+		p.name(x.Text)
 	case *String:
-		p.WriteString(Quote(x.Value))
-	case *Number:
-		p.WriteString(x.Text)
-	case *Bool:
-		p.WriteString(map[Style]map[bool]string{
-			Unicode: {true: "⊤", false: "⊥"},
-			ASCII:   {true: "true", false: "false"},
-		}[p.style][x.Value])
-	case *Not:
-		if p.style == ASCII {
-			p.WriteString("!")
+		if p.style == LaTeX {
+			p.WriteString(LaTeXText("“" + x.Value + "”"))
 		} else {
-			p.WriteString("¬")
+			p.WriteString(Quote(x.Value))
 		}
+	case *Number:
+		if m, e, ok := strings.Cut(strings.ToLower(x.Text), "e"); ok && p.style == LaTeX {
+			p.WriteString(m + ` \times 10^{` + strings.TrimPrefix(e, "+") + "}")
+		} else {
+			p.WriteString(x.Text)
+		}
+	case *Bool:
+		if x.Value {
+			p.WriteString(constants[p.style].truth)
+		} else {
+			p.WriteString(constants[p.style].falsehood)
+		}
+	case *Not:
+		p.WriteString(constants[p.style].not)
 		p.expr(x.X, tightest)
 	case *Chain:
 		if x.Op < place {
@@ -60,27 +74,63 @@ func (p printer) expr(x Expr, place Op) {
 		}
 		for i, y := range x.X {
 			if i > 0 {
-				op := opText[x.Op].unicode
-				if p.style == ASCII {
-					op = opText[x.Op].ascii
-				}
-				p.WriteString(" " + op + " ")
+				p.WriteString(" " + x.Op.text(p.style) + " ")
 			}
 			p.expr(y, x.Op+1)
 		}
 	case *Call:
-		p.WriteString(x.Fn.Text + "(")
+		if p.style == LaTeX && x.Fn.Text == "M" {
+			p.WriteString(`\mathcal{M}`)
+		} else {
+			p.name(x.Fn.Text)
+		}
+		p.WriteString("(")
 		for i, a := range x.Args {
 			if i > 0 {
 				p.WriteString(", ")
 			}
 			if a.Name != nil {
-				p.WriteString(a.Name.Text + "=")
+				p.name(a.Name.Text)
+				p.WriteString("=")
 			}
 			p.expr(a.X, 0)
 		}
 		p.WriteString(")")
 	}
+}
+
+func (p printer) name(s string) {
+	if p.style == LaTeX {
+		s = LaTeXText(s)
+	}
+	p.WriteString(s)
+}
+
+// LaTeXText writes a text as LaTeX's \text{…}, for mathematics mode. What LaTeX would take for a
+// command is escaped, and what has no shape of its own (a line's end, a control character) is a space.
+func LaTeXText(s string) string {
+	var b strings.Builder
+	b.WriteString(`\text{`)
+	for _, r := range s {
+		switch r {
+		case '{', '}', '$', '%', '&', '#', '_':
+			b.WriteRune('\\')
+			b.WriteRune(r)
+		case '\\':
+			b.WriteString(`\textbackslash{}`)
+		case '^':
+			b.WriteString(`\textasciicircum{}`)
+		case '~':
+			b.WriteString(`\textasciitilde{}`)
+		default:
+			if !unicode.IsPrint(r) {
+				r = ' '
+			}
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('}')
+	return b.String()
 }
 
 // Quote writes a text as a string of the language.

@@ -19,7 +19,7 @@
 // # Printing
 //
 // [Format] writes an expression with the fewest parentheses that preserve it;
-// parsing what it wrote gives the same expression again, in either [Style].
+// parsing what it wrote in ASCII or Unicode gives the same expression again.
 package syntax
 
 import "fmt"
@@ -177,13 +177,23 @@ const (
 	And
 )
 
-// opText gives each connective's spellings: ASCII, Unicode, word.
-var opText = [...]struct{ ascii, unicode, word string }{
-	Iff:     {"<->", "↔", "iff"},
-	Implies: {"->", "→", "implies"},
-	Or:      {"|", "∨", "or"},
-	Xor:     {"^", "⊕", "xor"},
-	And:     {"&", "∧", "and"},
+// opText gives each connective's spellings: ASCII, Unicode, word, LaTeX.
+var opText = [...]struct{ ascii, unicode, word, latex string }{
+	Iff:     {"<->", "↔", "iff", `\leftrightarrow`},
+	Implies: {"->", "→", "implies", `\to`},
+	Or:      {"|", "∨", "or", `\lor`},
+	Xor:     {"^", "⊕", "xor", `\oplus`},
+	And:     {"&", "∧", "and", `\land`},
+}
+
+func (op Op) text(style Style) string {
+	switch style {
+	case ASCII:
+		return opText[op].ascii
+	case LaTeX:
+		return opText[op].latex
+	}
+	return opText[op].unicode
 }
 
 // String returns the connective's ASCII spelling.
