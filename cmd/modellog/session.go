@@ -32,10 +32,8 @@ type opened struct {
 // open starts a session with everything it needs from this machine.
 func (f *modelFlags) open(ctx context.Context, std streams) (*opened, error) {
 	bar := progress.New(std.err)
-	warn := func(message string) {
-		bar.Clear()
-		fmt.Fprintf(std.err, "warning: %s\n", message)
-	}
+	stderr := bar.Wrap(std.err)
+	warn := func(message string) { fmt.Fprintf(stderr, "warning: %s\n", message) }
 	models, err := openStore(warn)
 	if err != nil {
 		return nil, err
