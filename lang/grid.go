@@ -197,6 +197,7 @@ func cutLeft(s string, width int) string {
 // escape makes a text fit for one line of a terminal: what would move the
 // cursor or be invisible is shown as an escape sequence.
 func escape(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.IndexFunc(s, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }) < 0 {
 		return s
 	}

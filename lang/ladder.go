@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/lang/syntax"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/logic"
 )
@@ -29,6 +30,8 @@ type Ladder struct {
 	Events      []ReportEvent // with gradients undefined
 	Model       *lm.Info
 	Calibration calibrate.Calibration
+
+	x syntax.Expr // as it was written
 }
 
 // Rung is the formula F≥k of a ladder.
@@ -63,7 +66,7 @@ func (s *Session) ladder(ctx context.Context, u *unit, title titled, spec *ladde
 	if err := s.readAll(ctx, g); err != nil {
 		return nil, err
 	}
-	l := &Ladder{Name: title.name, Formula: title.formula, Calibration: s.calibration, Events: g.events(nil)}
+	l := &Ladder{Name: title.name, Formula: title.formula, Calibration: s.calibration, Events: g.events(nil), x: title.x}
 	if needsModel(atomsOf(roots)) {
 		info := s.model.Info()
 		l.Model = &info
@@ -118,21 +121,36 @@ func (l *Ladder) Kind() string { return "ladder" }
 
 // Text shows a line for each k.
 func (l *Ladder) Text(st Style) string {
-	g := &grid{indent: 2, head: []column{{title: "at least", right: true}, {title: "WMC"}, {title: "WMC₀"}, {title: "ρ"}, {title: "I (bits)"}, {title: "loss"}}}
-	for i, r := range l.Rungs {
-		// Of many rungs the first and the last are the telling ones.
-		if len(l.Rungs) > maxRows && i >= maxRows/2 && i < len(l.Rungs)-maxRows/2 {
-			if i == maxRows/2 {
-				g.add("…", "", "", "", "", "")
-			}
-			continue
-		}
-		loss := Interval{Lo: -r.LogWMC.Hi, Hi: -r.LogWMC.Lo}
-		g.add(count(r.K), show(expInterval(r.LogWMC), sig), figures(r.WMC0, sig), show(r.Rho(), sig), figures(r.Info, sig), show(loss, sig))
+	g := &grid{indent: 2}
+	for i, title := range ladderHead {
+		g.head = append(g.head, column{title: title, right: i == 0})
+	}
+	for _, row := range l.shown() {
+		g.add(row...)
 	}
 	body := g.lines(st)
 	lines := []string{header(l.Name, l.Formula, l.Formula, "of "+count(len(l.Rungs)), styleDim, st, body)}
 	return strings.Join(append(lines, body...), "\n")
+}
+
+// ladderHead names the columns of shown.
+var ladderHead = []string{"at least", "WMC", "WMC₀", "ρ", "I (bits)", "loss"}
+
+// shown are the rungs as they are shown: of many the first and the last, which are the
+// telling ones, with an ellipsis between them.
+func (l *Ladder) shown() [][]string {
+	var rows [][]string
+	for i, r := range l.Rungs {
+		if len(l.Rungs) > maxRows && i >= maxRows/2 && i < len(l.Rungs)-maxRows/2 {
+			if i == maxRows/2 {
+				rows = append(rows, []string{"…", "", "", "", "", ""})
+			}
+			continue
+		}
+		loss := Interval{Lo: -r.LogWMC.Hi, Hi: -r.LogWMC.Lo}
+		rows = append(rows, []string{count(r.K), show(expInterval(r.LogWMC), sig), figures(r.WMC0, sig), show(r.Rho(), sig), figures(r.Info, sig), show(loss, sig)})
+	}
+	return rows
 }
 
 // MarshalJSON gives the ladder with its rungs and the events that they are of.

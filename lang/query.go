@@ -57,14 +57,17 @@ func (s *Session) query(ctx context.Context, u *unit, c *syntax.Call, f *functio
 	if roots[0], err = e.formula(args[0]); err != nil {
 		return err
 	}
-	formula := s.title(args[0]).formula
+	first := s.title(args[0])
+	formula, about := first.formula, []syntax.Expr{first.x}
 	if least == 2 {
 		second, err := e.formula(args[1])
 		if err != nil {
 			return err
 		}
 		roots = append(roots, second)
-		formula = s.title(args[0]).formula + ", " + s.title(args[1]).formula
+		other := s.title(args[1])
+		formula += ", " + other.formula
+		about = append(about, other.x)
 	}
 	g, err := s.ground(ctx, u, roots...)
 	if err != nil {
@@ -73,6 +76,9 @@ func (s *Session) query(ctx context.Context, u *unit, c *syntax.Call, f *functio
 	r, err := s.answer(ctx, f.name, formula, g, k)
 	if err != nil {
 		return err
+	}
+	if v, ok := r.(*Value); ok {
+		v.args = about
 	}
 	return u.emit(r)
 }
@@ -155,6 +161,7 @@ func (m *measurement) gradTable(formula string) *Table {
 	t := &Table{Query: "grad", Formula: formula, Head: []string{"event", "asked", "p", "∂WMC/∂p"}, flex: 1}
 	for i := range m.g.vars {
 		v := &m.g.vars[i]
+		t.asked = append(t.asked, v.step)
 		t.Cells = append(t.Cells, []string{v.label, v.asked(), show(v.reading.EventP, sig), signed(grad[i], sig)})
 		t.Rows = append(t.Rows, struct {
 			rowEvent
@@ -171,6 +178,7 @@ func (m *measurement) marginalTable(formula string) *Table {
 	t := &Table{Query: "marginals", Formula: formula, Head: []string{"event", "asked", "p", "p given F"}, flex: 1}
 	for i := range m.g.vars {
 		v := &m.g.vars[i]
+		t.asked = append(t.asked, v.step)
 		t.Cells = append(t.Cells, []string{v.label, v.asked(), show(v.reading.EventP, sig), show(given[i], sig)})
 		t.Rows = append(t.Rows, struct {
 			rowEvent
@@ -279,6 +287,7 @@ func (m *measurement) mpeTable(formula string) (*Table, error) {
 	truth, logp := best.Interpretation, best.LogProb
 	for i := range m.g.vars {
 		v := &m.g.vars[i]
+		t.asked = append(t.asked, v.step)
 		t.Cells = append(t.Cells, []string{v.label, v.asked(), show(v.reading.EventP, sig), truthMark(truth[i])})
 		t.Rows = append(t.Rows, struct {
 			rowEvent

@@ -34,7 +34,7 @@ type Report struct {
 	Model       *lm.Info // nil where no event asks a model
 	Calibration calibrate.Calibration
 
-	short string // the formula with the events' names in place of M(…)
+	x, short syntax.Expr // the formula; with the events' names in place of M(…)
 }
 
 // ReportEvent is an event of a report.
@@ -54,15 +54,17 @@ type Joint struct {
 // ReportToken is a token event: what the model was asked, and what it said.
 // For prob(…) only EventP and Grad are meaningful.
 type ReportToken struct {
-	Token      lm.Token
-	Piece      string   // the token's text
-	PrefixText string   // the text that the model was given, without its beginning-of-sequence token
-	P          Interval // raw probability
-	LogP       Interval // its natural logarithm
-	Size       Interval // number of tokens in the live region
-	C          Interval // the calibration's offset, Eq. 4
-	EventP     Interval // probability of the event, σ(logit(P) + C)
-	Grad       Interval // ∂WMC/∂EventP
+	Token        lm.Token
+	Piece        string     // the token's text
+	PrefixText   string     // the text that the model was given, without its beginning-of-sequence token
+	Prompt       []lm.Token // what the model was given, token by token, with its beginning-of-sequence token
+	PromptPieces []string   // the text of each
+	P            Interval   // raw probability
+	LogP         Interval   // its natural logarithm
+	Size         Interval   // number of tokens in the live region
+	C            Interval   // the calibration's offset, Eq. 4
+	EventP       Interval   // probability of the event, σ(logit(P) + C)
+	Grad         Interval   // ∂WMC/∂EventP
 }
 
 // titled is an expression with its name, for results that show both.
@@ -92,14 +94,14 @@ func (s *Session) title(x syntax.Expr) titled {
 	return titled{"", syntax.Format(x, syntax.Unicode), x}
 }
 
-// shorten writes a formula with the labels of its events in place of M(…), for
+// shorten returns a formula with the labels of its events in place of M(…), for
 // lines that the whole would be too long for.
-func (s *Session) shorten(u *unit, x syntax.Expr, g *grounded) string {
+func (s *Session) shorten(u *unit, x syntax.Expr, g *grounded) syntax.Expr {
 	labels := map[string]string{}
 	for _, a := range g.atoms {
 		labels[a.key] = a.label
 	}
-	return syntax.Format(syntax.Map(x, func(x syntax.Expr) syntax.Expr {
+	return syntax.Map(x, func(x syntax.Expr) syntax.Expr {
 		c, ok := x.(*syntax.Call)
 		if !ok || findFunction(c.Fn.Text) == nil {
 			return x
@@ -110,7 +112,7 @@ func (s *Session) shorten(u *unit, x syntax.Expr, g *grounded) string {
 			return x
 		}
 		return &syntax.Name{Text: labels[v.t.atom.key]}
-	}), syntax.Unicode)
+	})
 }
 
 // show evaluates an expression that stands alone: a query, a formula or a ladder.
@@ -160,6 +162,7 @@ func (s *Session) report(ctx context.Context, u *unit, title titled, t *term) (*
 		WMC: m.WMC, WMC0: m.WMC0, Rho: m.Rho, Info: m.Info, Loss: m.Loss, CAcc: m.CAcc,
 		Calibration: s.calibration,
 		Events:      g.events(grad),
+		x:           title.x,
 		short:       s.shorten(u, title.x, g),
 	}
 	for _, e := range r.Events {
@@ -191,6 +194,7 @@ func (g *grounded) events(grad []Interval) []ReportEvent {
 			t := ReportToken{LogP: x.reading.LogP, P: expInterval(x.reading.LogP), Size: x.reading.Size, C: x.reading.C, EventP: x.reading.EventP}
 			if x.step != nil {
 				t.Token, t.Piece, t.PrefixText = x.step.Target, x.step.Piece, x.step.PrefixText
+				t.Prompt, t.PromptPieces = x.step.Prefix, x.step.PrefixPieces
 			}
 			if t.Grad = calibrate.Exact(math.NaN()); grad != nil {
 				t.Grad = grad[v]
@@ -236,8 +240,16 @@ func (r *Report) Text(st Style) string {
 	body := append([]string{scores}, lines(st)...)
 
 	word, style := r.verdict()
-	out := append([]string{header(r.Name, r.Formula, r.short, word, style, st, body)}, body...)
+	out := append([]string{header(r.Name, r.Formula, formatted(r.short), word, style, st, body)}, body...)
 	return strings.Join(append(out, footnotes(r.Events, st)...), "\n")
+}
+
+// formatted writes an expression for people; "" for none.
+func formatted(x syntax.Expr) string {
+	if x == nil {
+		return ""
+	}
+	return syntax.Format(x, syntax.Unicode)
 }
 
 // header shows a formula with its name, and a word at the right end above the
@@ -430,7 +442,14 @@ type jsonToken struct {
 	Size   number    `json:"live_region"`
 	EventP number    `json:"event_p"`
 	Grad   number    `json:"grad"`
+
+	Prompt       []lm.Token `json:"prompt,omitempty"`
+	PromptPieces []string   `json:"prompt_pieces,omitempty"`
 }
+
+// maxPrompts is the number of tokens of an event up to which each has its own
+// prompt in JSON. In a longer text each prompt is the one before it and its token.
+const maxPrompts = 64
 
 // jsonEvents gives each event with the probability that all its tokens hold, and
 // its tokens one by one. An event of one token has its C.
@@ -442,13 +461,16 @@ func jsonEvents(events []ReportEvent) []jsonEvent {
 			j.Prefix, j.Target = &e.Prefix, &e.Target
 		}
 		logP, logEvent := Interval{}, Interval{}
-		for _, t := range e.Tokens {
+		for i, t := range e.Tokens {
 			jt := jsonToken{
 				LogP: number(t.LogP), P: number(t.P), C: number(t.C), Size: number(t.Size),
 				EventP: number(t.EventP), Grad: number(t.Grad),
 			}
 			if !e.Given {
 				jt.Token, jt.Piece = &t.Token, &t.Piece
+				if i == 0 || len(e.Tokens) <= maxPrompts {
+					jt.Prompt, jt.PromptPieces = t.Prompt, t.PromptPieces
+				}
 				j.Tokens = append(j.Tokens, t.Token)
 				j.Pieces = append(j.Pieces, t.Piece)
 			}

@@ -10,7 +10,9 @@ import (
 )
 
 // Result is what a statement brings forth: a [*Report], [*Value], [*Table],
-// [*Ladder], [*Run], [*Figure] or [*Note].
+// [*Ladder], [*Run], [*Figure] or [*Note]. All have a method HTML() string for
+// notebooks as well; reports, values and ladders have LaTeX() string, figures
+// SVG() ([]byte, error).
 type Result interface {
 	// Kind names the result's type as its JSON does: "report", "value",
 	// "table", "ladder", "run", "figure" or "note".

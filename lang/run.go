@@ -310,6 +310,18 @@ func (r *Run) Text(st Style) string {
 		}
 		lines = append(lines, fmt.Sprintf("  n %s   ρ %s   CAcc %s %%   I %s bits", count(r.Scored), show(r.Rho, sig), cacc, figures(r.Info, sig)))
 	}
+	lines = append(lines, st.paint(styleDim, "  "+strings.Join(r.counts(), " · ")))
+	for _, b := range r.Bad {
+		lines = append(lines, st.paint(styleDoubt, cutRight(fmt.Sprintf("  line %d: %s", b.Line, escape(b.Why)), st.width())))
+	}
+	if n := r.BadRows - len(r.Bad); n > 0 {
+		lines = append(lines, st.paint(styleDoubt, fmt.Sprintf("  … and %s more", count(n))))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// counts says what became of the rows.
+func (r *Run) counts() []string {
 	counts := []string{plural(r.Rows, "row")}
 	add := func(n int, what string) {
 		if n > 0 {
@@ -324,14 +336,7 @@ func (r *Run) Text(st Style) string {
 	if r.Stopped {
 		counts = append(counts, "stopped")
 	}
-	lines = append(lines, st.paint(styleDim, "  "+strings.Join(counts, " · ")))
-	for _, b := range r.Bad {
-		lines = append(lines, st.paint(styleDoubt, cutRight(fmt.Sprintf("  line %d: %s", b.Line, escape(b.Why)), st.width())))
-	}
-	if n := r.BadRows - len(r.Bad); n > 0 {
-		lines = append(lines, st.paint(styleDoubt, fmt.Sprintf("  … and %s more", count(n))))
-	}
-	return strings.Join(lines, "\n")
+	return counts
 }
 
 // MarshalJSON gives the run's figures; see REFERENCE.md.

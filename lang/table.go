@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mattn/go-runewidth"
+	"github.com/modellog/modellog/event"
 )
 
 // Table is a query's or command's answer in rows.
@@ -16,8 +17,9 @@ type Table struct {
 	Rows    []any      // as JSON objects
 	Note    string     // below the rows; may be empty
 
-	right []bool // columns aligned to the right
-	flex  int    // the column that is cut where the line is too long, or -1
+	right []bool        // columns aligned to the right
+	flex  int           // the column that is cut where the line is too long, or -1
+	asked []*event.Step // of each row what the model was asked, which the column flex shows; nil where nothing
 }
 
 // Kind returns "table".

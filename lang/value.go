@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/lang/syntax"
 	"github.com/modellog/modellog/logic"
 )
 
@@ -14,6 +15,8 @@ type Value struct {
 	Number  Interval
 	Truth   *bool          // of entails and equivalent
 	Verdict *logic.Verdict // of cacc
+
+	args []syntax.Expr // what was asked about
 }
 
 func exactly(query, formula string, x float64) *Value {
