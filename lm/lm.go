@@ -35,6 +35,7 @@ type Info struct {
 	Digest       string  // SHA-256 of the weights file, hexadecimal; a server's own digest where there is no file
 	Architecture string  // as the GGUF metadata names it: "gemma3", "llama", …
 	Quantization string  // of the weights file: "Q4_K_M", "F16", …
+	Revision     string  // of the code that tokenises and computes: readings of another revision may differ; for a server, its address and version
 	Precision    string  // what is computed with: "exact" (weights dequantised to float32), "native" (as in the file), "server"
 	Path         string  // the weights file, or the server's address
 	Parameters   uint64  // number of weights
@@ -52,7 +53,9 @@ type Info struct {
 // natural-log weights, whose softmax is the distribution. A truncated one has
 // Top instead: the log-probabilities (natural, normalised over the whole
 // vocabulary) of the most probable tokens in descending order; each token that
-// is not listed is at most as probable as the last one that is.
+// is not listed is at most as probable as the last one that is. The list is as
+// the backend has it, and may end in floors, values such as -9999 that stand for
+// "no value": which those are is for package calibrate to say.
 //
 // A server may name a token by a text that several tokens share, as a line
 // break and the byte 0x0A do. Among then has the index of the entry in Top and
