@@ -95,7 +95,7 @@ func NewCalibration(d Calibration) (*Figure, error) {
 			return ty(calibrated(p.X.Min+share*(p.X.Max-p.X.Min), d.C))
 		})
 	}))
-	keys := []key{{fmt.Sprintf("C = %.2f", d.C), blue, stroke}, {"raw, C = 0", faint, dashed}}
+	keys := []key{{label: fmt.Sprintf("C = %.2f", d.C), color: blue, mark: stroke}, {label: "raw, C = 0", color: faint, mark: dashed}}
 	if d.Nucleus > 0 {
 		keys[0].label += fmt.Sprintf(", nucleus of %d tokens", d.Nucleus)
 	}

@@ -78,12 +78,12 @@ func NewEvents(title string, events []Event) (*Figure, error) {
 
 	share := vg.Length(0.63) // of the width, for the probabilities
 	keys := []key{
-		{"event probability", blue, box}, {"raw probability of the token", prior, box},
-		{"more of it helps", blue, dot}, {"less of it helps", red, dot},
+		{label: "event probability", color: blue, mark: box}, {label: "raw probability of the token", color: prior, mark: box},
+		{label: "more of it helps", color: blue, mark: dot}, {label: "less of it helps", color: red, mark: dot},
 	}
 	if bounds {
 		share = 0.58 // the gradients' labels are longer
-		keys = append(keys, key{"pale: between the bounds", lighter(blue), box})
+		keys = append(keys, key{label: "pale: between the bounds", color: lighter(blue), mark: box})
 	}
 	return &Figure{
 		title:  title,

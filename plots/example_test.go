@@ -76,3 +76,20 @@ func ExampleNewEvents() {
 	fmt.Printf("%s, %.1f × %.1f inches\n", f.Title(), w.Points()/72, h.Points()/72)
 	// Output: dog → mammal, 6.5 × 1.9 inches
 }
+
+// One's own model beside a published one, each with its error bar.
+func ExampleNewScaling() {
+	f, err := plots.NewScaling("forward implication", []plots.ScalingPanel{{
+		Label: "CAcc (%)",
+		Points: []plots.ScalingPoint{
+			{Model: "Gemma-3-270M", Family: "Gemma-3", Size: 270e6, Value: 79.7, Bar: plots.Range{Lo: 79.2, Hi: 80.2}},
+			{Model: "Gemma-3-1B-pt", Family: "Gemma-3", Size: 1e9, Value: 65.1, Bar: plots.Range{Lo: 63.6, Hi: 66.6}},
+			{Model: "mine", Family: "mine", Size: 500e6, Value: 71, Measured: true},
+		},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(f.Title())
+	// Output: forward implication
+}

@@ -32,6 +32,7 @@ type key struct {
 	label string
 	color color.Color
 	mark  mark
+	glyph int // of a stroke: the family (from 1) whose mark is on it; 0 for none
 }
 
 type mark int
@@ -41,6 +42,7 @@ const (
 	stroke
 	dashed
 	dot
+	ring
 )
 
 // Title returns the title as it was given, unwrapped.
@@ -119,8 +121,13 @@ func (k key) draw(c draw.Canvas, m vg.Point, width vg.Length) {
 		c.FillPolygon(k.color, []vg.Point{{X: m.X, Y: m.Y - half}, {X: right.X, Y: m.Y - half}, {X: right.X, Y: m.Y + half}, {X: m.X, Y: m.Y + half}})
 	case stroke:
 		c.StrokeLines(line(k.color, lineWidth), []vg.Point{m, right})
+		if k.glyph > 0 {
+			drawShape(c, k.glyph-1, m.Add(vg.Point{X: width / 2}), k.color, false)
+		}
 	case dashed:
 		c.StrokeLines(line(k.color, lineWidth*0.8, 3, 2), []vg.Point{m, right})
+	case ring:
+		drawShape(c, 0, m.Add(vg.Point{X: width / 2}), k.color, false)
 	case dot:
 		c.DrawGlyph(draw.GlyphStyle{Color: k.color, Radius: 3, Shape: draw.CircleGlyph{}}, m.Add(vg.Point{X: width / 2}))
 	}

@@ -3,6 +3,7 @@ package plots
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"image"
 	"image/png"
 	"math"
@@ -99,6 +100,105 @@ var golden = map[string]func() (*Figure, error){
 			{"金毛寻回犬是一种▸ 狗", Exactly(1), Exactly(1), Exactly(0)},
 		})
 	},
+	"scaling": func() (*Figure, error) {
+		points := published(79.7, 65.1, 50.8, 45.2, 68.7, 60.8)
+		for i, std := range []float64{0.5, 1.5, 1.7, 2.0, 1.8, 2.1} {
+			points[i].Bar = Range{points[i].Value - std, points[i].Value + std}
+		}
+		points = append(points,
+			ScalingPoint{"gemma3:270m-pt", "Gemma-3", 268e6, 76.2, Range{74, 78}, true},
+			ScalingPoint{"smollm2:135m-instruct", "smollm2", 135e6, 73.9, Range{}, true})
+		return NewScaling("Forward implication · ModelLog Table 2", []ScalingPanel{{"", "CAcc (%)", points}})
+	},
+	"scaling-panels": func() (*Figure, error) {
+		return NewScaling("ModelLog Table 2", []ScalingPanel{
+			{"Transitivity", "CAcc (%)", published(81.0, 69.0, 46.9, 40.4, 52.7, 45.5)},
+			{"Forward Implication", "CAcc (%)", published(79.7, 65.1, 50.8, 45.2, 68.7, 60.8)},
+			{"Negation Consistency", "CAcc (%)", published(18.5, 15.9, 18.2, 19.2, 23.1, 21.6)},
+			{"Mutual Exclusivity", "CAcc (%)", published(48.7, 57.3, 56.8, 54.7, 64.0, 61.6)},
+			{"Spatial Exclusivity", "CAcc (%)", append(published(18.5, 12.4, 19.9, 23.8, 31.5, 25.3), ScalingPoint{"gemma3:270m-pt", "Gemma-3", 268e6, 21, Range{11, 31}, true})},
+		})
+	},
+	// One model, and an error bar that reaches 0 (gonum/plot#681).
+	"scaling-one": func() (*Figure, error) {
+		return NewScaling("One model", []ScalingPanel{{"", "P₂ − P₁", []ScalingPoint{{"smollm2:135m-instruct", "smollm2", 135e6, 0.05, Range{0, 0.1}, true}}}})
+	},
+	"scaling-many": func() (*Figure, error) {
+		var points []ScalingPoint
+		for i, family := range []string{"Llama-2", "Llama-3", "Mistral", "Zephyr", "Phi-3", "Gemma-2", "Qwen2.5", "TinyLlama"} {
+			for j := range 3 {
+				size := 1e8 * math.Pow(7.3, float64(j)) * float64(i+2)
+				points = append(points, ScalingPoint{family, family, size, 40 + 7*float64(i) - 3*float64(j), Range{}, j == 1})
+			}
+		}
+		return NewScaling("Eight families", []ScalingPanel{{"", "agreement (%)", points}})
+	},
+	"informativeness": func() (*Figure, error) {
+		return NewInformativeness("Table 1's constraints for one example", []InformativePoint{
+			{Name: "dog → mammal", Info: 0.415, Rho: Exactly(-2.38)},
+			{Name: "transitivity", Info: 0.193, Rho: Exactly(0.97)},
+			{Name: "dog ⊕ ¬dog", Info: 1, Rho: Exactly(-0.91)},
+			{Name: "mammal ⊕ reptile", Info: 1, Rho: Exactly(0.12)},
+			{Name: "mammal ∧ dog", Info: 2, Rho: Range{-0.4, 0.3}},
+			{Name: "exactly(1, …)", Info: 1, Rho: Exactly(0.13)},
+		})
+	},
+	"informativeness-runs": func() (*Figure, error) {
+		return NewInformativeness("gemma3:270m-pt · four data sets", []InformativePoint{
+			{Name: "transitivity", Info: 0.193, Rho: Exactly(0.6), Middle: Range{0.2, 0.99}},
+			{Name: "implication", Info: 0.415, Rho: Exactly(0.4), Middle: Range{-0.3, 0.97}},
+			{Name: "negation", Info: 1, Rho: Exactly(-0.5), Middle: Range{-0.9, -0.1}},
+			{Name: "exclusivity", Info: 1, Rho: Exactly(0.02), Middle: Range{-0.4, 0.4}},
+		})
+	},
+	"informativeness-ladder": func() (*Figure, error) {
+		var points []InformativePoint
+		for k := range 12 {
+			x := float64(k+1) / 12
+			points = append(points, InformativePoint{Name: fmt.Sprintf("k = %d", k+1), Info: 12 * x * x * x, Rho: Exactly(1 - 1.1*x*x), Series: "ladder"})
+		}
+		return NewInformativeness("ladder(“The capital of France is Paris.”)", points)
+	},
+	"histograms": func() (*Figure, error) {
+		rng := rand.New(rand.NewPCG(3, 4))
+		d := Histograms{
+			Title:   "ρ of three models on five data sets",
+			Rows:    []string{"gemma3:270m-pt", "smollm2:135m-instruct", "a model with a long name of its own"},
+			Columns: []string{"Transitivity", "Forward Implication", "Negation Consistency", "Mutual Exclusivity", "Spatial"},
+		}
+		for r := range 3 {
+			var row [][]float64
+			for k, low := range []float64{-6, -3, -1, -1, -0.2} {
+				var rho []float64
+				for range 300 {
+					rho = append(rho, math.Max(low, math.Min(1, 0.5-0.2*float64(k)+0.2*float64(r)+0.6*rng.NormFloat64())))
+				}
+				if r == 1 && k == 3 {
+					rho = nil // not measured
+				}
+				row = append(row, rho)
+			}
+			d.Rho = append(d.Rho, row)
+		}
+		return NewHistograms(d)
+	},
+	"histograms-one": func() (*Figure, error) {
+		return NewHistograms(Histograms{Title: "One", Rows: []string{"m"}, Columns: []string{"implication"}, Rho: [][][]float64{{{0.5, -0.2, 1}}}})
+	},
+}
+
+// published are the values of six models of the paper's tables.
+func published(values ...float64) []ScalingPoint {
+	var points []ScalingPoint
+	for i, m := range []ScalingPoint{
+		{Model: "Gemma-3-270M", Family: "Gemma-3", Size: 270e6}, {Model: "Gemma-3-1B-pt", Family: "Gemma-3", Size: 1e9},
+		{Model: "Gemma-3-4B-pt", Family: "Gemma-3", Size: 4e9}, {Model: "Gemma-3-12B-pt", Family: "Gemma-3", Size: 12e9},
+		{Model: "Llama-3.2-1B", Family: "Llama-3", Size: 1e9}, {Model: "Llama-3.2-3B", Family: "Llama-3", Size: 3e9},
+	} {
+		m.Value = values[i]
+		points = append(points, m)
+	}
+	return points
 }
 
 // ladderOf returns ln P(F≥k) of independent events by the textbook recurrence.

@@ -3,6 +3,7 @@ package plots
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -18,105 +19,137 @@ import (
 // A score is at most 1 and may be far below −1. Leave undefined ones (tautologies)
 // out; NaN is an error. An edge of the bins lies at 0, so that no bin has two colours.
 func NewHistogram(title string, rho []float64) (*Figure, error) {
-	if len(rho) == 0 {
-		return nil, fmt.Errorf("drawing a histogram of ρ: there are no scores")
+	least, err := lowest(rho, "drawing a histogram of ρ")
+	if err != nil {
+		return nil, err
 	}
-	least, sum, consistent := 0.0, 0.0, 0
-	for i, r := range rho {
-		if err := finite(r, fmt.Sprintf("drawing a histogram of ρ: score %d", i+1)); err != nil {
-			return nil, err
-		}
-		if r > 1+1e-9 {
-			return nil, fmt.Errorf("drawing a histogram of ρ: score %d is %g; ρ is at most 1", i+1, r)
-		}
-		least = math.Min(least, r)
-		sum += r / float64(len(rho))
-		if r > 0 {
-			consistent++
-		}
-	}
-	if least < -1e6 {
-		return nil, fmt.Errorf("drawing a histogram of ρ: the least score is %g; scores below −1,000,000 would hide all others", least)
-	}
-	// 20 bins of width 1/20 above zero, and wider ones if the scores go far below:
-	// a width that divides 1, so that 1 is an edge as well.
-	width := 0.05
-	for _, w := range []float64{0.05, 0.1, 0.2, 0.25, 0.5, 1} {
-		width = w
-		if -least/w <= 60 {
-			break
-		}
-	}
-	for -least/width > 200 {
-		width *= 10
-	}
-	below := int(math.Ceil(-least/width - 1e-9))
-	above := int(math.Ceil(1/width - 1e-9))
-	counts := make([]int, below+above)
-	for _, r := range rho {
-		// Bins are open on the left: (−w, 0] is the first red one.
-		i := int(math.Ceil(r/width-1e-9)) - 1 + below
-		if r > 0 {
-			i = max(i, below)
-		} else {
-			i = min(i, below-1)
-		}
-		if below == 0 && r <= 0 { // all scores are ≥ 0 and some are 0
-			below, i = 1, 0
-			counts = append([]int{0}, counts...)
-		}
-		counts[min(max(i, 0), len(counts)-1)]++
-	}
-	tallest := 0
-	for _, c := range counts {
-		tallest = max(tallest, c)
-	}
+	b := bin(rho, least, 0.05)
 
 	p := newPlot()
-	p.X.Min, p.X.Max = -float64(below)*width, math.Max(1, float64(above)*width)
-	if below == 0 {
-		p.X.Min = -0.02
-	}
+	p.X.Min, p.X.Max = b.min(), 1
 	p.X.Label.Text = "consistency score ρ"
 	p.X.Tick.Marker = scores{}
-	p.Y.Min, p.Y.Max = 0, float64(tallest)*1.2
-	p.Y.Tick.Marker = plot.ConstantTicks(integers{}.Ticks(0, float64(tallest)*1.05))
+	p.Y.Min, p.Y.Max = 0, float64(b.tallest())*1.2
+	p.Y.Tick.Marker = plot.ConstantTicks(integers{}.Ticks(0, float64(b.tallest())*1.05))
 	p.Y.Label.Text = "examples"
-	p.Add(grid{}, plotFunc(func(c draw.Canvas, p *plot.Plot) {
-		tx, ty := p.Transforms(&c)
-		for i, n := range counts {
-			if n == 0 {
-				continue
-			}
-			col := red
-			if i >= below {
-				col = blue
-			}
-			l, r := tx(float64(i-below)*width)+0.3, tx(float64(i-below+1)*width)-0.3
-			c.FillPolygon(col, []vg.Point{{X: l, Y: ty(0)}, {X: r, Y: ty(0)}, {X: r, Y: ty(float64(n))}, {X: l, Y: ty(float64(n))}})
-		}
-		m := tx(sum)
+	p.Add(grid{}, b, plotFunc(func(c draw.Canvas, p *plot.Plot) {
+		tx, _ := p.Transforms(&c)
+		m := tx(b.mean)
 		c.StrokeLines(line(ink, lineWidth), []vg.Point{{X: m, Y: c.Min.Y}, {X: m, Y: c.Max.Y}})
 		sty := style(textSize, ink)
 		sty.YAlign = text.YTop
 		at := vg.Point{X: m + 4, Y: c.Max.Y}
-		label := "mean " + minus(fmt.Sprintf("%.3f", sum))
+		label := "mean " + minus(fmt.Sprintf("%.3f", b.mean))
 		if at.X+sty.Width(label) > c.Max.X {
 			sty.XAlign, at.X = text.XRight, m-4
 		}
 		c.FillText(sty, at, label)
 	}))
-	accuracy := 100 * float64(consistent) / float64(len(rho))
 	return &Figure{
-		title: fmt.Sprintf("%s · CAcc %.1f %%", title, accuracy),
+		title: fmt.Sprintf("%s · CAcc %.1f %%", title, b.accuracy()),
 		keys: []key{
-			{fmt.Sprintf("inconsistent, ρ ≤ 0 (%d)", len(rho)-consistent), red, box},
-			{fmt.Sprintf("consistent (%d)", consistent), blue, box},
-			{"mean", ink, stroke},
+			{label: fmt.Sprintf("inconsistent, ρ ≤ 0 (%d)", b.n-b.consistent), color: red, mark: box},
+			{label: fmt.Sprintf("consistent (%d)", b.consistent), color: blue, mark: box},
+			{label: "mean", color: ink, mark: stroke},
 		},
 		height: 2.4 * vg.Inch,
 		body:   func(c draw.Canvas) { p.Draw(c) },
 	}, nil
+}
+
+// lowest checks scores, of which there must be some, and returns the least of them and 0.
+func lowest(rho []float64, what string) (float64, error) {
+	if len(rho) == 0 {
+		return 0, fmt.Errorf("%s: there are no scores", what)
+	}
+	least := 0.0
+	for i, r := range rho {
+		if err := finite(r, fmt.Sprintf("%s: score %d", what, i+1)); err != nil {
+			return 0, err
+		}
+		if r > 1+1e-9 {
+			return 0, fmt.Errorf("%s: score %d is %g; ρ is at most 1", what, i+1, r)
+		}
+		least = math.Min(least, r)
+	}
+	if least < -1e6 {
+		return 0, fmt.Errorf("%s: the least score is %g; scores below −1,000,000 would hide all others", what, least)
+	}
+	return least, nil
+}
+
+// binned are scores counted in bins of equal width, of which one ends at 0 and one at 1. It
+// implements plot.Plotter.
+type binned struct {
+	counts     []int
+	below      int // bins for scores of 0 and less
+	width      float64
+	n          int
+	mean       float64
+	consistent int
+}
+
+// bin counts scores in bins that reach down to least, of some width or, where the scores go far
+// below zero, a greater one.
+func bin(rho []float64, least, narrowest float64) *binned {
+	b := &binned{n: len(rho)}
+	// A width that divides 1, so that 1 is an edge as well.
+	for _, w := range []float64{0.05, 0.1, 0.2, 0.25, 0.5, 1} {
+		if b.width = w; w >= narrowest && -least/w <= 3/narrowest {
+			break
+		}
+	}
+	for -least/b.width > 200 {
+		b.width *= 10
+	}
+	b.below = int(math.Ceil(-least/b.width - 1e-9))
+	above := int(math.Ceil(1/b.width - 1e-9))
+	b.counts = make([]int, b.below+above)
+	for _, r := range rho {
+		b.mean += r / float64(len(rho))
+		// Bins are open on the left: (−w, 0] is the first red one.
+		i := int(math.Ceil(r/b.width-1e-9)) - 1 + b.below
+		if r > 0 {
+			b.consistent++
+			i = max(i, b.below)
+		} else {
+			i = min(i, b.below-1)
+		}
+		if b.below == 0 && r <= 0 { // all scores are ≥ 0 and some are 0
+			b.below, i = 1, 0
+			b.counts = append([]int{0}, b.counts...)
+		}
+		b.counts[min(max(i, 0), len(b.counts)-1)]++
+	}
+	return b
+}
+
+// min is the lower edge of the bins, or a place just below 0 where none is below it.
+func (b *binned) min() float64 {
+	if b.below == 0 {
+		return -0.02
+	}
+	return -float64(b.below) * b.width
+}
+
+func (b *binned) tallest() int { return slices.Max(b.counts) }
+
+// accuracy is CAcc in percent (Eq. 6).
+func (b *binned) accuracy() float64 { return 100 * float64(b.consistent) / float64(b.n) }
+
+func (b *binned) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, ty := p.Transforms(&c)
+	for i, n := range b.counts {
+		if n == 0 {
+			continue
+		}
+		col := red
+		if i >= b.below {
+			col = blue
+		}
+		l, r := tx(float64(i-b.below)*b.width)+0.3, min(tx(float64(i-b.below+1)*b.width), c.Max.X)-0.3
+		c.FillPolygon(col, []vg.Point{{X: l, Y: ty(0)}, {X: r, Y: ty(0)}, {X: r, Y: ty(float64(n))}, {X: l, Y: ty(float64(n))}})
+	}
 }
 
 // scores is a plot.Ticker for ρ: some eight round numbers, zero and one among them

@@ -88,9 +88,9 @@ func NewInterpretations(t Interpretations) (*Figure, error) {
 	return &Figure{
 		title: title,
 		keys: []key{
-			{"satisfies the formula", blue, box},
-			{"does not", red, box},
-			{"uninformed prior, " + number(uniform) + " each", prior, box},
+			{label: "satisfies the formula", color: blue, mark: box},
+			{label: "does not", color: red, mark: box},
+			{label: "uninformed prior, " + number(uniform) + " each", color: prior, mark: box},
 		},
 		note:   note,
 		height: vg.Length(len(t.Rows))*22 + 34,

@@ -98,7 +98,7 @@ func NewLadder(title string, logP []float64) (*Figure, error) {
 
 	return &Figure{
 		title:  title,
-		keys:   []key{{"P(F≥k), which bounds the likelihood from above", blue, stroke}, {"likelihood", red, dot}},
+		keys:   []key{{label: "P(F≥k), which bounds the likelihood from above", color: blue, mark: stroke}, {label: "likelihood", color: red, mark: dot}},
 		height: 2.6 * vg.Inch,
 		body:   func(c draw.Canvas) { p.Draw(c) },
 	}, nil

@@ -16,6 +16,12 @@ func TestRefuses(t *testing.T) {
 	event := func(e Event) func() (*Figure, error) {
 		return func() (*Figure, error) { return NewEvents("", []Event{{}, e}) }
 	}
+	scaling := func(p ScalingPoint) func() (*Figure, error) {
+		return func() (*Figure, error) { return NewScaling("", []ScalingPanel{{Points: []ScalingPoint{p}}}) }
+	}
+	informative := func(p InformativePoint) func() (*Figure, error) {
+		return func() (*Figure, error) { return NewInformativeness("", []InformativePoint{p}) }
+	}
 	for _, c := range []struct {
 		figure func() (*Figure, error)
 		want   string
@@ -50,6 +56,42 @@ func TestRefuses(t *testing.T) {
 		{func() (*Figure, error) {
 			return NewInterpretations(Interpretations{Events: make([]string, 10), Rows: make([]Interpretation, 65)})
 		}, "the 64 most probable"},
+
+		{func() (*Figure, error) { return NewScaling("", nil) }, "0 panels"},
+		{func() (*Figure, error) { return NewScaling("", make([]ScalingPanel, 13)) }, "13 panels"},
+		{func() (*Figure, error) { return NewScaling("", []ScalingPanel{{Title: "x"}}) }, "panel 1 (x) has 0 points"},
+		{scaling(ScalingPoint{Model: "m"}), "the size of m is 0"},
+		{scaling(ScalingPoint{Model: "m", Size: nan}), "the size of m is NaN"},
+		{scaling(ScalingPoint{Model: "m", Size: 1e9, Value: nan}), "a value of m is NaN"},
+		{scaling(ScalingPoint{Model: "m", Size: 1e9, Value: 1e300}), "too large"},
+		{scaling(ScalingPoint{Model: "m", Size: 1e9, Bar: Range{1, -inf}}), "a value of m is -Inf"},
+		{scaling(ScalingPoint{Model: "m", Size: 1e9, Bar: Range{1, 0}}), "the error bar of m is the empty range"},
+		{func() (*Figure, error) {
+			var points []ScalingPoint
+			for i := range 9 {
+				points = append(points, ScalingPoint{Family: string(rune('a' + i)), Size: 1})
+			}
+			return NewScaling("", []ScalingPanel{{Points: points}})
+		}, "9 families"},
+
+		{func() (*Figure, error) { return NewInformativeness("", nil) }, "0 points"},
+		{informative(InformativePoint{Name: "f", Info: inf}), "the informativeness of point 1 (f) is +Inf"},
+		{informative(InformativePoint{Name: "f", Info: -1}), "is -1"},
+		{informative(InformativePoint{Name: "f", Rho: Exactly(nan)}), "the score of point 1 (f) is NaN"},
+		{informative(InformativePoint{Name: "f", Rho: Exactly(1.5)}), "ρ is at most 1"},
+		{informative(InformativePoint{Name: "f", Middle: Range{0.5, 0}}), "empty range"},
+
+		{func() (*Figure, error) { return NewHistograms(Histograms{}) }, "0 rows of 0 columns"},
+		{func() (*Figure, error) { return NewHistograms(Histograms{Rows: []string{"m"}, Columns: []string{"d"}}) }, "scores of 0 rows for 1"},
+		{func() (*Figure, error) {
+			return NewHistograms(Histograms{Rows: []string{"m"}, Columns: []string{"d"}, Rho: [][][]float64{{}}})
+		}, "row 1 has 0 columns"},
+		{func() (*Figure, error) {
+			return NewHistograms(Histograms{Rows: []string{"m"}, Columns: []string{"d"}, Rho: [][][]float64{{{}}}})
+		}, "there are no scores"},
+		{func() (*Figure, error) {
+			return NewHistograms(Histograms{Rows: []string{"m"}, Columns: []string{"d"}, Rho: [][][]float64{{{0, nan}}}})
+		}, "m, d: score 2 is NaN"},
 
 		{func() (*Figure, error) { return NewEvents("", nil) }, "1 to 64"},
 		{event(Event{Name: "b", P: Exactly(nan)}), "raw probability of event 2 (b) is NaN"},
@@ -102,5 +144,55 @@ func TestFit(t *testing.T) {
 	}
 	if got := fit("a\nb", sty, 100); got != "a␊b" {
 		t.Errorf("%q", got)
+	}
+}
+
+// What a grid's histograms count is what single ones count.
+func TestBins(t *testing.T) {
+	for _, rho := range [][]float64{{-2, -0.05, 0, 1e-12, 0.05, 1}, {0.5}, {0, 0}, {-700, 1}, {1, 1, 0.2}} {
+		least, err := lowest(rho, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, narrowest := range []float64{0.05, 0.1} {
+			b := bin(rho, least-3, narrowest)
+			n, below := 0, 0
+			for i, c := range b.counts {
+				n += c
+				if i < b.below {
+					below += c
+				}
+			}
+			consistent := 0
+			for _, r := range rho {
+				if r > 0 {
+					consistent++
+				}
+			}
+			if n != len(rho) || n-below != consistent || b.consistent != consistent || b.min() > least {
+				t.Errorf("%v: %d in bins, %d below 0 from %g on", rho, n, below, b.min())
+			}
+		}
+	}
+}
+
+// The ends of axes hold what is on them, and one value alone has room on both sides.
+func TestScalingAxes(t *testing.T) {
+	for _, pt := range []ScalingPoint{{Size: 135e6, Value: 0.05, Bar: Range{0, 0.1}}, {Size: 1, Value: 0}, {Size: 1e9, Value: -3}, {Size: 1e12, Value: 1e15}, {Size: 270e6, Value: 50, Bar: Range{-1, 101}}} {
+		p := newPlot()
+		sizeAxis(&p.X, pt.Size, pt.Size, 1)
+		valueAxis(&p.Y, []ScalingPoint{pt})
+		x := math.Log10(pt.Size)
+		if !(p.X.Min < x && x < p.X.Max && p.Y.Min < pt.Value && pt.Value < p.Y.Max) || pt.Bar.Lo < pt.Bar.Hi && (p.Y.Min >= pt.Bar.Lo || p.Y.Max <= pt.Bar.Hi) {
+			t.Errorf("%+v: %g … %g, %g … %g", pt, p.X.Min, p.X.Max, p.Y.Min, p.Y.Max)
+		}
+		if len(p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max)) == 0 || len(p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max)) < 2 {
+			t.Errorf("%+v: no ticks", pt)
+		}
+	}
+	for x, want := range map[float64]string{270e6: "270M", 268098176: "268M", 1e9: "1B", 0.9999e9: "1B", 1.5e9: "1.5B", 12e9: "12B", 1e12: "1T", 500: "500", 2000: "2k"} {
+		if got := sizeName(x); got != want {
+			t.Errorf("%g is %s, want %s", x, got, want)
+		}
 	}
 }

@@ -36,6 +36,8 @@ var (
 	red  = color.NRGBA{0xc2, 0x3b, 0x33, 255} // inconsistent, violating, negative
 	blue = color.NRGBA{0x2b, 0x6c, 0xb0, 255} // consistent, satisfying, positive
 	pale = color.NRGBA{0xe3, 0xec, 0xf6, 255} // areas behind blue marks
+
+	undecidedColor = color.NRGBA{0x80, 0x68, 0x0f, 255} // between the two
 )
 
 // style returns a text style of the figures' font.
