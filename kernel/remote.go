@@ -1,0 +1,136 @@
+package kernel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/modellog/modellog/kernel/connect"
+	"github.com/modellog/modellog/lang"
+	"github.com/modellog/modellog/lang/syntax"
+)
+
+// remote is the session as programs in Go cells see it.
+type remote struct{ k *Kernel }
+
+// sessionSocket is the socket for programs in Go cells.
+type sessionSocket struct {
+	*connect.Server
+	dir string
+}
+
+func (s *sessionSocket) Close() error {
+	return errors.Join(s.Server.Close(), os.RemoveAll(s.dir))
+}
+
+// serveSession opens the socket for programs in Go cells. The variables tell them
+// where it is.
+func (k *Kernel) serveSession() (io.Closer, []string, error) {
+	fail := func(err error) (io.Closer, []string, error) {
+		return nil, nil, fmt.Errorf("opening the socket for Go cells: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "modellog-") // mode 0700
+	if err != nil {
+		return fail(err)
+	}
+	path := filepath.Join(dir, "session")
+	l, err := net.Listen("unix", path)
+	if err == nil {
+		err = os.Chmod(path, 0o600)
+	}
+	if err != nil {
+		os.RemoveAll(dir)
+		return fail(err)
+	}
+	return &sessionSocket{connect.Serve(l, remote{k}), dir}, []string{connect.SocketVariable + "=" + path}, nil
+}
+
+// Eval evaluates a program for a Go cell. It ends with the cell that runs, whose
+// interruption is meant for it, too.
+func (r remote) Eval(ctx context.Context, program string, only bool, emit func(connect.Result) error) error {
+	k := r.k
+	if only {
+		stmts, err := syntax.Parse("", program)
+		if err != nil {
+			return asRemote(err)
+		}
+		i := slices.IndexFunc(stmts, func(s syntax.Stmt) bool { _, ok := s.(*syntax.Definition); return !ok })
+		if i >= 0 {
+			start, _ := stmts[i].Span()
+			return &connect.Error{Message: fmt.Sprintf("%s: this is no definition", start), Line: int(start.Line), Column: int(start.Col)}
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	k.mu.Lock()
+	c := k.running
+	k.mu.Unlock()
+	if c != nil {
+		defer context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })()
+	}
+	k.evaluating.Lock()
+	defer k.evaluating.Unlock()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return asRemote(k.evalLocked(ctx, program, func(result lang.Result) error {
+		data, f := bundle(result)
+		if f != nil {
+			return errors.New(f.Value)
+		}
+		own, err := json.Marshal(result)
+		if err != nil {
+			return fmt.Errorf("encoding a %s: %w", result.Kind(), err)
+		}
+		forms := map[string]string{}
+		for mime, text := range data {
+			if s, ok := text.(string); ok {
+				forms[mime] = s
+			}
+		}
+		return emit(connect.Result{JSON: own, Data: forms})
+	}))
+}
+
+// asRemote keeps the place of a mistake.
+func asRemote(err error) error {
+	var mistake *lang.Error
+	if errors.As(err, &mistake) {
+		return &connect.Error{Message: mistake.Error(), Detail: mistake.Detail(), Line: int(mistake.Start.Line), Column: int(mistake.Start.Col)}
+	}
+	return err
+}
+
+// Names lists what is defined.
+func (r remote) Names() []connect.Name {
+	_, candidates := r.k.session.Complete("", 0)
+	names := []connect.Name{}
+	for _, c := range candidates {
+		switch c.Kind {
+		case "event", "formula", "schema", "ladder":
+			name := c.Text
+			if c.Kind == "schema" {
+				name = name[:len(name)-1] // the opening parenthesis
+			}
+			names = append(names, connect.Name{Name: name, Kind: c.Kind, Doc: c.Doc})
+		}
+	}
+	return names
+}
+
+// Model describes the model that is open.
+func (r remote) Model() (json.RawMessage, error) {
+	r.k.evaluating.Lock()
+	defer r.k.evaluating.Unlock()
+	info, ok := r.k.session.Model()
+	if !ok {
+		return nil, nil
+	}
+	return json.Marshal(info)
+}
