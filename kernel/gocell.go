@@ -293,19 +293,26 @@ func (g *goCells) run(c *cell, m *wire.Message, code string, store bool) (map[st
 		}
 		return nil, &failure{name, err.Error(), strings.Split(err.Error(), "\n")}
 	}
-	if err := g.lost(); err != nil {
-		c.out.stream("stderr", fmt.Sprintf("%v; it starts anew, what Go cells had declared is lost\n", err))
-	}
-	child, err := g.living(c.ctx)
-	if err != nil {
-		return fail("GoError", err)
-	}
 	before := c.count
 	if store {
 		before--
 	}
-	if err := child.Step(c.ctx, before); err != nil {
-		return fail("GoError", err)
+	var child *gonb.Child
+	for attempt := 0; ; attempt++ {
+		if err := g.lost(); err != nil {
+			c.out.stream("stderr", fmt.Sprintf("%v; it starts anew, what Go cells had declared is lost\n", err))
+		}
+		var err error
+		if child, err = g.living(c.ctx); err == nil {
+			err = child.Step(c.ctx, before)
+		}
+		if err == nil {
+			break
+		}
+		if child == nil || !errors.Is(err, gonb.ErrDied) || attempt > 0 {
+			return fail("GoError", err)
+		}
+		<-child.Done() // it was dying when the cell came, which another can run
 	}
 	request, err := gonb.Complete(m, map[string]any{"code": forGoNB(code), "store_history": store, "silent": c.silent, "allow_stdin": c.allowStdin})
 	if err != nil {

@@ -1,0 +1,358 @@
+//go:build linux
+
+package kernel
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modellog/modellog/lang"
+)
+
+// serveGo starts a kernel with Go cells and waits until these are ready.
+func serveGo(t *testing.T, options func(*Kernel) lang.Options) *served {
+	t.Helper()
+	needGo(t)
+	k := serve(t, Options{Go: GoOptions{ToolsDir: toolsDir(t), Dir: t.TempDir()}}, options)
+	for range 600 {
+		if k.goCells != nil && k.goCells.current() != nil {
+			return k
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatal("GoNB does not start")
+	return nil
+}
+
+func TestGoCell(t *testing.T) {
+	k := serveGo(t, nil)
+	f := dial(t, k.o.Connection)
+	f.run("a = prob(0.5)").ok()
+	r := f.run("%%go\n%%\nfmt.Println(\"hello, world\")\nfmt.Fprintln(os.Stderr, \"oops\")").ok()
+	if r.text("stdout") != "hello, world\n" || r.text("stderr") != "oops\n" || r.reply["execution_count"] != 2.0 ||
+		r.of("execute_input")[0]["execution_count"] != 2.0 || len(r.of("execute_input")) != 1 {
+		t.Errorf("%v %v", r.reply, r.types)
+	}
+	// Declarations stay; other cells are counted along.
+	f.run("%%go\nfunc twice(x int) int { return 2 * x }").ok()
+	for range 3 {
+		f.run("wmc(a)").ok()
+	}
+	if r := f.run("%%go\n%%\nfmt.Println(twice(21))").ok(); r.text("stdout") != "42\n" || r.reply["execution_count"] != 7.0 {
+		t.Errorf("%v %q", r.reply, r.text("stdout"))
+	}
+	r = f.run("%%go\n\n%%\nfmt.Println(1)\npanic(\"here\")")
+	if r.reply["status"] != "error" || !strings.Contains(r.text("stderr"), "Cell [8] Line 5") || len(r.of("error")) != 1 {
+		t.Errorf("%v:\n%s", r.reply, r.text("stderr"))
+	}
+	// What has to come first does.
+	file := filepath.Join(t.TempDir(), "x")
+	f.run("%%go\n%%writefile " + file + "\nhello\n%%go").ok()
+	if b, err := os.ReadFile(file); err != nil || string(b) != "hello\n%%go\n" {
+		t.Errorf("%q %v", b, err)
+	}
+	if r := f.run("%%go\n%%bash\necho $((6*7))").ok(); r.text("stdout") != "42\n" {
+		t.Errorf("%q", r.text("stdout"))
+	}
+	// Silent, and not counted.
+	if r := f.await(f.start("%%go\n!echo x", object{"silent": true})).ok(); len(r.published) != 0 || r.reply["execution_count"] != 10.0 {
+		t.Errorf("%v %v", r.types, r.reply)
+	}
+	if r := f.await(f.start("%%go\n!echo x", object{"store_history": false})).ok(); r.text("stdout") != "x\n" || r.reply["execution_count"] != 10.0 {
+		t.Errorf("%v %v", r.types, r.reply)
+	}
+	if r := f.run("%%go\n%%\nfmt.Println(twice(4))").ok(); r.text("stdout") != "8\n" || r.reply["execution_count"] != 11.0 {
+		t.Errorf("%v %q", r.reply, r.text("stdout"))
+	}
+}
+
+// TestGoOrder runs many cells that print much: all of it lies between busy and
+// idle.
+func TestGoOrder(t *testing.T) {
+	k := serveGo(t, nil)
+	f := dial(t, k.o.Connection)
+	for i := range 200 {
+		r := f.run(fmt.Sprintf("%%%%go\n!for i in $(seq 50); do echo %d.$i; done", i)).ok()
+		if got := strings.Count(r.text("stdout"), "\n"); got != 50 || !strings.HasSuffix(r.text("stdout"), fmt.Sprintf("%d.50\n", i)) {
+			t.Fatalf("cell %d: %d lines of 50", i, got)
+		}
+	}
+}
+
+// TestGoInterrupt interrupts programs, shell commands and compilations at random
+// moments.
+func TestGoInterrupt(t *testing.T) {
+	k := serveGo(t, nil)
+	f := dial(t, k.o.Connection)
+	f.run("a = prob(0.25)").ok()
+	f.run("%%go\nfunc kept() int { return 7 }").ok()
+	rng := rand.New(rand.NewPCG(1, 2))
+	codes := []string{
+		"%%go\n%%\ntime.Sleep(time.Hour)",
+		"%%go\n!sleep 1000",
+		"%%go\n!sleep 1000\n!sleep 1000",
+		"%%go\n%%\nfor {}",
+	}
+	for i := range 12 {
+		code := codes[i%len(codes)]
+		id := f.start(code, nil)
+		queued := f.start("wmc(a)", nil)
+		time.Sleep(time.Duration(rng.IntN(600)) * time.Millisecond)
+		begin := time.Now()
+		if i%2 == 0 {
+			f.send(f.control, "interrupt_request", object{})
+			if m := f.next(f.controls, 5*time.Second); content(t, m)["status"] != "ok" {
+				t.Errorf("%s", m.Content)
+			}
+		} else {
+			syscall.Kill(os.Getpid(), syscall.SIGINT)
+		}
+		r := f.await(id)
+		if d := time.Since(begin); d > 4*time.Second {
+			t.Errorf("%q stopped after %v", code, d)
+		}
+		if r.reply["status"] != "error" {
+			t.Errorf("%q: %v", code, r.reply)
+		}
+		if r := f.await(queued); r.reply["status"] != "aborted" {
+			t.Errorf("what was queued: %v", r.reply)
+		}
+	}
+	if r := f.run("%%go\n%%\nfmt.Println(kept())").ok(); r.text("stdout") != "7\n" {
+		t.Errorf("%q", r.text("stdout"))
+	}
+	if r := f.run("wmc(a)").ok(); plain(r.of("execute_result")[0]) != "0.25" {
+		t.Errorf("%v", r.reply)
+	}
+}
+
+// TestGoKilled kills GoNB while a cell runs, and between cells.
+func TestGoKilled(t *testing.T) {
+	k := serveGo(t, nil)
+	f := dial(t, k.o.Connection)
+	f.run("a = prob(0.25)").ok()
+	id := f.start("%%go\n!sleep 1000", nil)
+	time.Sleep(200 * time.Millisecond)
+	syscall.Kill(k.goCells.current().PID(), syscall.SIGKILL)
+	begin := time.Now()
+	r := f.await(id)
+	if d := time.Since(begin); d > 3*time.Second {
+		t.Errorf("noticed after %v", d)
+	}
+	if r.reply["status"] != "error" || !strings.Contains(fmt.Sprint(r.reply["traceback"]), "starts it anew") || len(r.of("error")) != 1 {
+		t.Errorf("%v %v", r.reply, r.types)
+	}
+	if r := f.run("wmc(a)").ok(); plain(r.of("execute_result")[0]) != "0.25" {
+		t.Errorf("%v", r.reply)
+	}
+	if r := f.run("%%go\n!echo anew").ok(); r.text("stdout") != "anew\n" || r.text("stderr") != "" || r.reply["execution_count"] != 4.0 {
+		t.Errorf("%v %q", r.reply, r.text("stderr"))
+	}
+	// Between two cells: the next says so.
+	child := k.goCells.current()
+	syscall.Kill(child.PID(), syscall.SIGKILL)
+	<-child.Done()
+	if r := f.run("%%go\n!echo again").ok(); r.text("stdout") != "again\n" || !strings.Contains(r.text("stderr"), "declared is lost") {
+		t.Errorf("%v %q", r.reply, r.text("stderr"))
+	}
+}
+
+func TestGoInput(t *testing.T) {
+	k := serveGo(t, nil)
+	f := dial(t, k.o.Connection)
+	id := f.start("%%go\n%with_inputs\n!read x; echo got $x", object{"allow_stdin": true})
+	ask := f.next(f.inputs, patient)
+	if ask.Header.MsgType != "input_request" || ask.ParentID() != id {
+		t.Errorf("%s %s", ask.Header.MsgType, ask.Parent)
+	}
+	f.send(f.stdin, "input_reply", object{"value": "a line"})
+	if r := f.await(id).ok(); r.text("stdout") != "got a line\n" {
+		t.Errorf("%q", r.text("stdout"))
+	}
+	// A front-end that gives no input is not asked, and the cell does not hang.
+	begin := time.Now()
+	r := f.run("%%go\n%with_inputs\n!read x; echo got $x")
+	if d := time.Since(begin); d > 10*time.Second || r.reply["status"] != "error" || !strings.Contains(fmt.Sprint(r.reply["evalue"]), "allow_stdin") {
+		t.Errorf("after %v: %v", d, r.reply)
+	}
+	if len(f.inputs) != 0 {
+		t.Error("it was asked")
+	}
+}
+
+// TestGoComms has a front-end's message reach GoNB while a cell runs, and a comm
+// of GoNB's reach the front-end.
+func TestGoComms(t *testing.T) {
+	k := serveGo(t, nil)
+	f := dial(t, k.o.Connection)
+	// %widgets waits for the comm that its script opens in the browser.
+	id := f.start("%%go\n%widgets", nil)
+	time.Sleep(200 * time.Millisecond)
+	f.send(f.shell, "comm_open", object{"comm_id": "c1", "target_name": "gonb_comm", "kernel_id": k.o.ID, "data": object{}})
+	f.await(id)
+	r := f.await(f.send(f.shell, "comm_info_request", object{})).ok()
+	if c, _ := r.reply["comms"].(object)["c1"].(object); c["target_name"] != "gonb_comm" {
+		t.Errorf("%v", r.reply)
+	}
+	r = f.await(f.send(f.shell, "comm_info_request", object{"target_name": "other"})).ok()
+	if len(r.reply["comms"].(object)) != 0 {
+		t.Errorf("%v", r.reply)
+	}
+}
+
+func TestGoComplete(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for gopls")
+	}
+	k := serveGo(t, nil)
+	f := dial(t, k.o.Connection)
+	ask := func(msgType, code string) (*ran, []string) {
+		before, _, _ := strings.Cut(code, "‸")
+		r := f.await(f.send(f.shell, msgType, object{"code": strings.Replace(code, "‸", "", 1), "cursor_pos": len([]rune(before)), "detail_level": 0})).ok()
+		var got []string
+		matches, _ := r.reply["matches"].([]any)
+		for _, m := range matches {
+			got = append(got, m.(string))
+		}
+		return r, got
+	}
+	// A young GoNB would answer after seconds only, and hold up everything.
+	begin := time.Now()
+	if _, got := ask("complete_request", "%%go\n%%\nfmt.Printl‸"); len(got) != 0 && time.Since(begin) < time.Second {
+		t.Errorf("%v", got)
+	}
+	if d := time.Since(begin); d > time.Second {
+		t.Errorf("answered after %v", d)
+	}
+	for k.goCells.current().Age() < young+2*time.Second {
+		time.Sleep(100 * time.Millisecond)
+	}
+	code := "%%go\n%%\nfmt.Printl‸"
+	var r *ran
+	var got []string
+	for range 10 { // gopls itself wakes up, too
+		if r, got = ask("complete_request", code); len(got) > 0 {
+			break
+		}
+		time.Sleep(time.Second)
+	}
+	check := func(code string) {
+		t.Helper()
+		before, _, _ := strings.Cut(code, "‸")
+		end := len([]rune(before))
+		if !slices.Contains(got, "Println") || r.reply["cursor_start"] != float64(end-len("Printl")) || r.reply["cursor_end"] != float64(end) {
+			t.Errorf("%v", r.reply)
+		}
+	}
+	check(code)
+	// After what is not ASCII, on the same line and before it.
+	code = "%%go\nconst größe = \"🐶\"\n%%\n_ = \"🐶é\"; fmt.Printl‸"
+	r, got = ask("complete_request", code)
+	check(code)
+	if r, _ := ask("inspect_request", "%%go\n%%\nfmt.Print‸ln(1)"); r.reply["found"] != true || !strings.Contains(fmt.Sprint(r.reply["data"]), "Println") {
+		t.Errorf("%v", r.reply)
+	}
+}
+
+// processes counts the living processes whose command line has a word in it.
+func processes(t *testing.T, word string) int {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, d := range dirs {
+		if b, err := os.ReadFile(d); err == nil && strings.Contains(string(b), word) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestTwoKernels runs two at once, with one's GoNB killed under a cell of the other's.
+func TestTwoKernels(t *testing.T) {
+	a, b := serveGo(t, nil), serveGo(t, nil)
+	fa, fb := dial(t, a.o.Connection), dial(t, b.o.Connection)
+	fa.run("x = prob(0.25)").ok()
+	fb.run("x = prob(0.75)").ok()
+	id := fa.start("%%go\n!sleep 1; echo a", nil)
+	syscall.Kill(b.goCells.current().PID(), syscall.SIGKILL)
+	fb.send(fb.control, "interrupt_request", object{})
+	if r := fb.run("wmc(x)").ok(); plain(r.of("execute_result")[0]) != "0.75" {
+		t.Errorf("%v", r.reply)
+	}
+	fb.run("%%go\n!echo b").ok()
+	if r := fa.await(id).ok(); r.text("stdout") != "a\n" {
+		t.Errorf("%q", r.text("stdout"))
+	}
+	if r := fa.run("wmc(x)").ok(); plain(r.of("execute_result")[0]) != "0.25" {
+		t.Errorf("%v", r.reply)
+	}
+}
+
+// TestGoSession has a program in a Go cell use the kernel's session, by the
+// protocol alone.
+func TestGoSession(t *testing.T) {
+	k := serveGo(t, nil)
+	f := dial(t, k.o.Connection)
+	f.run("dog = prob(0.25)").ok()
+	r := f.run(`%%go
+import ("bufio"; "net"; "os"; "fmt")
+%%
+c, err := net.Dial("unix", os.Getenv("MODELLOG_KERNEL_SOCKET"))
+if err != nil { panic(err) }
+fmt.Fprintln(c, ` + "`" + `{"id":1,"op":"define","program":"cat = !dog"}` + "`" + `)
+fmt.Fprintln(c, ` + "`" + `{"id":2,"op":"eval","program":"wmc(cat)"}` + "`" + `)
+s := bufio.NewScanner(c)
+for range 3 {
+	s.Scan()
+	fmt.Println(s.Text())
+}`).ok()
+	if out := r.text("stdout"); !strings.Contains(out, `"value":0.75`) || strings.Count(out, `"end":true`) != 2 {
+		t.Errorf("%s", out)
+	}
+	if r := f.run("wmc(cat)").ok(); plain(r.of("execute_result")[0]) != "0.75" {
+		t.Errorf("%v", r.reply)
+	}
+	// Interrupting the Go cell interrupts what it has the session do.
+	program, err := json.Marshal(slowProgram())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := f.start("%%go\nimport (\"io\"; \"net\"; \"os\"; \"os/signal\"; \"fmt\")\n%%\nsignal.Ignore(os.Interrupt)\nc, _ := net.Dial(\"unix\", os.Getenv(\"MODELLOG_KERNEL_SOCKET\"))\nfmt.Fprintf(c, `{\"id\":1,\"op\":\"eval\",\"program\":%s}\n`, `"+string(program)+"`)\nb := make([]byte, 1000)\nn, _ := io.ReadAtLeast(c, b, 1)\nfmt.Println(string(b[:n]))", nil)
+	time.Sleep(3 * time.Second)
+	begin := time.Now()
+	f.send(f.control, "interrupt_request", object{})
+	r = f.await(id)
+	if d := time.Since(begin); d > 3*time.Second || !strings.Contains(r.text("stdout"), "interrupted") {
+		t.Errorf("after %v: %v %q %q", d, r.reply, r.text("stdout"), r.text("stderr"))
+	}
+}
+
+func TestGoFrozen(t *testing.T) {
+	needGo(t)
+	// The kernel's own time-out is long; what is shown here is that an
+	// interrupt frees a cell whose GoNB is frozen.
+	k := serveGo(t, nil)
+	f := dial(t, k.o.Connection)
+	f.run("%%go\n!true").ok()
+	syscall.Kill(k.goCells.current().PID(), syscall.SIGSTOP)
+	id := f.start("%%go\n!echo", nil)
+	time.Sleep(100 * time.Millisecond)
+	f.send(f.control, "interrupt_request", object{})
+	begin := time.Now()
+	r := f.await(id)
+	if d := time.Since(begin); r.reply["status"] != "error" || d > 15*time.Second {
+		t.Errorf("after %v: %v", d, r.reply)
+	}
+	f.run("%%go\n!echo").ok()
+}
