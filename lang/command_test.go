@@ -262,6 +262,7 @@ func TestPlots(t *testing.T) {
 	dir := t.TempDir()
 	rows := file(t, dir, "facts.jsonl", facts)
 	s := session(t)
+	pathOfPublished := file(t, dir, "published.csv", published)
 	eval(t, s, `dog = M("A dog is a", "dog")
 mammal = M("A dog is a", "mammal")
 implication(x, a, b) = M(x, a) -> M(x, b)
@@ -271,9 +272,11 @@ L = ladder("A dog is a mammal.")
 		"report dog -> mammal", `report implication("A dog is a", "dog", "mammal")`, "interpretations dog xor mammal",
 		"interpretations atleast(2, prob(0.1), prob(0.2), prob(0.3), prob(0.4), prob(0.5), prob(0.6), prob(0.7))",
 		`ladder "A dog is a mammal."`, `ladder "A dog is" "a mammal."`, "ladder L", "ladder ladder(prob(0.5), prob(0.2))",
+		"informativeness dog -> mammal, dog xor mammal, L", "informativeness implication, dog & mammal", "informativeness", "histograms", "histograms implication",
+		"scaling implication", `scaling published.csv implication subset="Forward Implication"`, "scaling published.csv subset=transitivity implication=Transitivity",
 		"calibration dog, mammal", `calibration M("A dog is a", "cat")`, "histogram",
 	} {
-		f := last[*lang.Figure](t, eval(t, s, "%plot "+plot))
+		f := last[*lang.Figure](t, eval(t, s, "%plot "+strings.Replace(plot, "published.csv", pathOfPublished, 1)))
 		var b strings.Builder
 		if err := f.Write(&b, "svg"); err != nil || !strings.Contains(b.String(), "<svg") {
 			t.Errorf("%s: %v", plot, err)
@@ -312,6 +315,7 @@ func TestHelp(t *testing.T) {
 	dir := t.TempDir()
 	file(t, dir, "schemas.logic", "implication(x, a, b) = M(x, a) -> M(x, b)\n")
 	file(t, dir, "facts.jsonl", facts)
+	file(t, dir, "published.csv", published)
 	topics := eval(t, session(t), "%help")[0].Text(lang.Style{})
 	if !strings.Contains(topics, "%help TOPIC") {
 		t.Error("the overview does not say how to go on")
@@ -320,7 +324,7 @@ func TestHelp(t *testing.T) {
 		"<->", "->", "|", "xor", "^", "&", "!", "~", "iff", "implies", "or", "and", "not", "true", "false", "↔", "→", "∨", "⊕", "∧", "¬", "⊤", "⊥",
 		"atleast", "atmost", "exactly", "M", "prob", "likelihood", "ladder",
 		"wmc", "wmc0", "rho", "cacc", "info", "loss", "grad", "marginals", "models", "mpe", "entails", "equivalent", "top",
-		"model", "%model", "%models", "calibration", "%calibration", "load", "run", "plot", "save", "who", "reset", "time", "%time", "help", "%help",
+		"model", "%model", "%models", "calibration", "%calibration", "load", "run", "plot", "scaling", "histograms", "informativeness", "save", "who", "reset", "time", "%time", "help", "%help",
 		"schema", "statements",
 	} {
 		text, ok := lang.Help(name)
@@ -404,6 +408,9 @@ L = ladder("a b")`)
 		{"%run domestic facts.jsonl f|", 27, nil},
 		{"%save fac|", 6, []string{"facts.jsonl"}},
 		{"%plot r|", 6, []string{"report"}},
+		{"%plot scaling f|", 14, []string{"facts.jsonl", "folder/"}},
+		{"%plot scaling facts.jsonl d|", 26, []string{"domestic"}},
+		{`%plot scaling subset="a b" d|`, 27, []string{"domestic"}},
 		{"%plot report do|", 13, []string{"dog", "domestic("}},
 		{"%time do|", 6, []string{"dog", "domestic("}},
 		{"%time %pl|", 6, []string{"%plot"}},
@@ -426,3 +433,9 @@ L = ladder("a b")`)
 		s.Complete("do🐶", pos)
 	}
 }
+
+const published = `table,model,family,size,subset,quantity,unit,value,std
+Paper Table 2,Small,Small,270000000,Forward Implication,CAcc,%,79.7,0.5
+Paper Table 2,Large,Small,12000000000,Forward Implication,CAcc,%,45.2,2
+Paper Table 2,Large,Small,12000000000,Transitivity,CAcc,%,40.4,1.6
+`

@@ -157,6 +157,8 @@ func (s *Session) completeCommand(line []rune) (int, []Candidate) {
 			}
 			inWord = false
 			start = i + 1
+		case (r == '"' || r == '\'') && line[i-1] == '=':
+			quote = r
 		case !inWord && (r == '"' || r == '\''):
 			quote, inWord, start = r, true, i
 		default:
@@ -172,23 +174,30 @@ func (s *Session) completeCommand(line []rune) (int, []Candidate) {
 	case name == "help" && index == 0:
 		return start, only(word, "topic", topicNames()...)
 	case name == "run" && index == 0:
-		var out []Candidate
-		for _, c := range s.completeNames(word, "") {
-			if c.Kind == "schema" {
-				c.Text = strings.TrimSuffix(c.Text, "(")
-				out = append(out, c)
-			}
-		}
-		return start, out
+		return start, s.completeSchemas(word)
 	case (name == "load" || name == "save") && index == 0 || name == "run" && index == 1:
 		return start, s.completeFiles(word)
 	case name == "plot" && index == 0:
 		return start, only(word, "plot", plotKinds()...)
+	case name == "plot" && strings.HasPrefix(strings.TrimSpace(string(rest)), "scaling") && quote == 0:
+		return start, append(s.completeSchemas(word), s.completeFiles(word)...)
 	case name == "plot" && quote == 0:
 		at, out := s.completeFormula(line)
 		return at, out
 	}
 	return len(line), nil
+}
+
+// completeSchemas lists the schemas that start with a prefix, by their names alone.
+func (s *Session) completeSchemas(prefix string) []Candidate {
+	var out []Candidate
+	for _, c := range s.completeNames(prefix, "") {
+		if c.Kind == "schema" {
+			c.Text = strings.TrimSuffix(c.Text, "(")
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // only lists those of some words that start with a prefix.

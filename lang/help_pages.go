@@ -241,13 +241,23 @@ Rows with a target of several tokens are left out and counted, as in the paper; 
 %plot histogram`,
 	},
 	{
-		name: "plot", aliases: []string{"figure", "histogram"},
-		text: `%plot report F draws a report's events and gradients; %plot interpretations F the interpretations with their probabilities, as Figure 2 does; %plot ladder "text" (or a ladder's name) Example 4's bounds; %plot calibration E, … how raw probabilities become event probabilities; %plot histogram the ρ of the last %run.
+		name: "plot", aliases: []string{"figure", "histogram", "histograms", "informativeness"},
+		text: `%plot report F draws a report's events and gradients; %plot interpretations F the interpretations with their probabilities, as Figure 2 does; %plot ladder "text" (or a ladder's name) Example 4's bounds; %plot calibration E, … how raw probabilities become event probabilities; %plot informativeness F, … ρ over I, of formulas, of a ladder's rungs or of the runs of a schema; %plot histogram the ρ of the last %run, and %plot histograms those of all runs, a row for each model and a column for each schema, as Figures 3 to 6 do. For %plot scaling there is %help scaling.
 
 %save FILE writes the figure.`,
 		example: `dog    = prob(0.86)
 mammal = prob(0.015)
 %plot report dog -> mammal`,
+	},
+	{
+		name:  "scaling",
+		title: `%plot scaling FILE.csv [SCHEMA] [subset="…"]   values over the size of models`,
+		text: `A file has a value in each row: the columns size (number of parameters) and value, and as far as it has them model, family, std, unit and table. Rows with a table are published and hollow, those without are your own and filled. Other columns, such as subset and quantity, say what the value is of: each gets a curve plot, and subset="…" or quantity="…" choose some.
+
+A schema adds the models that it was run with in this session: the mean CAcc (or quantity=rho) over runs that differ in p alone, with their standard deviation, as in the paper's tables. SCHEMA="…" says which subset of the file it measures.`,
+		example: `implication(x, a, b) = M(x, a) -> M(x, b)
+%run implication facts.jsonl
+%plot scaling published.csv implication subset="Forward Implication"`,
 	},
 	{
 		name: "save",

@@ -89,7 +89,7 @@ type Session struct {
 	modelName   string // the model's name as it was asked for
 	calibration calibrate.Calibration
 	figure      *Figure
-	lastRun     *Run
+	runs        []*Run // the last one of each schema, file, model and calibration, in their order
 	timing      bool
 
 	mu     sync.RWMutex // guards names and order for Complete
@@ -117,7 +117,7 @@ func (s *Session) reset() {
 	s.names = map[string]*definition{}
 	s.labels = map[string][]string{}
 	s.order = nil
-	s.figure, s.lastRun = nil, nil
+	s.figure, s.runs = nil, nil
 	if s.calibration == (calibrate.Calibration{}) {
 		s.calibration = calibrate.Default()
 	}

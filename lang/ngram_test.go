@@ -70,7 +70,7 @@ func newNgram(text string, most int) *ngram {
 		last = t
 	}
 	m.info = lm.Info{
-		Name: "ngram", Backend: "counted", Digest: "0", Precision: "exact", Vocabulary: len(m.pieces),
+		Name: "ngram", Backend: "counted", Digest: "0", Precision: "exact", Parameters: uint64(len(m.pieces) * len(m.pieces)), Vocabulary: len(m.pieces),
 		Context: 64, AddBOS: true, BOS: 0, Whole: most == 0,
 	}
 	return m

@@ -14,20 +14,25 @@ import (
 	"github.com/modellog/modellog/plots"
 )
 
-// plotter draws one kind of figure from what follows the kind in %plot.
+// plotter draws one kind of figure from what follows the kind in %plot: expressions, or
+// words such as files and options.
 type plotter struct {
 	kind  string
 	usage string
 	draw  func(s *Session, ctx context.Context, u *unit, c *syntax.Command, args []syntax.Expr) (*plots.Figure, error)
+	words func(s *Session, u *unit, c *syntax.Command, words []syntax.Word) (*plots.Figure, error)
 }
 
 func plotters() []plotter {
 	return []plotter{
-		{"report", "%plot report F", (*Session).plotReport},
-		{"interpretations", "%plot interpretations F", (*Session).plotInterpretations},
-		{"ladder", `%plot ladder "text"`, (*Session).plotLadder},
-		{"calibration", "%plot calibration E, …", (*Session).plotCalibration},
-		{"histogram", "%plot histogram", (*Session).plotHistogram},
+		{kind: "report", usage: "%plot report F", draw: (*Session).plotReport},
+		{kind: "interpretations", usage: "%plot interpretations F", draw: (*Session).plotInterpretations},
+		{kind: "ladder", usage: `%plot ladder "text"`, draw: (*Session).plotLadder},
+		{kind: "calibration", usage: "%plot calibration E, …", draw: (*Session).plotCalibration},
+		{kind: "informativeness", usage: "%plot informativeness F, …", draw: (*Session).plotInformativeness},
+		{kind: "histogram", usage: "%plot histogram", words: (*Session).plotHistogram},
+		{kind: "histograms", usage: "%plot histograms [SCHEMA …]", words: (*Session).plotHistograms},
+		{kind: "scaling", usage: `%plot scaling FILE.csv [SCHEMA] [subset="…"]`, words: (*Session).plotScaling},
 	}
 }
 
@@ -52,14 +57,19 @@ func (s *Session) plotCommand(ctx context.Context, u *unit, c *syntax.Command, w
 		}
 		return u.src.Errorf(words[0], "there is no plot %q; there are %s", words[0].Text, joinOr(plotKinds()))
 	}
-	var args []syntax.Expr
-	if len(words) > 1 {
-		var err error
-		if args, err = c.Exprs(words[1]); err != nil {
-			return err
+	var drawing *plots.Figure
+	var err error
+	if all[i].words != nil {
+		drawing, err = all[i].words(s, u, c, words[1:])
+	} else {
+		var args []syntax.Expr
+		if len(words) > 1 {
+			if args, err = c.Exprs(words[1]); err != nil {
+				return err
+			}
 		}
+		drawing, err = all[i].draw(s, ctx, u, c, args)
 	}
-	drawing, err := all[i].draw(s, ctx, u, c, args)
 	if errors.Is(err, errPlotUsage) {
 		return u.src.Errorf(c, "write %s", all[i].usage)
 	}
@@ -245,20 +255,3 @@ func (s *Session) plotCalibration(ctx context.Context, u *unit, c *syntax.Comman
 }
 
 func samePrefix(a, b *event.Step) bool { return slices.Equal(a.Prefix, b.Prefix) }
-
-func (s *Session) plotHistogram(ctx context.Context, u *unit, c *syntax.Command, args []syntax.Expr) (*plots.Figure, error) {
-	if len(args) > 0 {
-		return nil, errPlotUsage
-	}
-	if s.lastRun == nil {
-		return nil, u.src.Errorf(c, "there is no run yet whose ρ could be drawn; %%run SCHEMA FILE makes one")
-	}
-	var rho []float64
-	for _, r := range s.lastRun.Rhos {
-		if !r.IsExact() {
-			return nil, errInterval
-		}
-		rho = append(rho, r.Lo)
-	}
-	return plots.NewHistogram(fmt.Sprintf("%s over %s", s.lastRun.Schema, plural(s.lastRun.Scored, "row")), rho)
-}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -117,12 +118,40 @@ func (s *Session) runCommand(ctx context.Context, u *unit, c *syntax.Command, wo
 	r.Stopped = err != nil
 	r.finish()
 	if r.Scored > 0 {
-		s.lastRun = r.Run
+		s.keep(r.Run)
 	}
 	if e := u.emit(r.Run); e != nil {
 		return e
 	}
 	return err
+}
+
+// maxRuns is how many runs a session keeps for figures.
+const maxRuns = 200
+
+// keep remembers a run, in place of an earlier one of the same.
+func (s *Session) keep(r *Run) {
+	s.runs = slices.DeleteFunc(s.runs, func(o *Run) bool {
+		return o.Schema == r.Schema && o.Path == r.Path && o.modelName() == r.modelName() && o.Calibration == r.Calibration
+	})
+	if len(s.runs) == maxRuns {
+		s.runs = s.runs[1:]
+	}
+	s.runs = append(s.runs, r)
+}
+
+// modelName is "" where no model was asked.
+func (r *Run) modelName() string {
+	if r.Model == nil {
+		return ""
+	}
+	return r.Model.Name
+}
+
+// name is the schema's without its holes.
+func (r *Run) name() string {
+	name, _, _ := strings.Cut(r.Schema, "(")
+	return name
 }
 
 // runner gathers a run's figures.

@@ -515,7 +515,7 @@ type Word struct {
 }
 
 // Words splits a command's arguments at white space. A word in quotes is a
-// string of the language.
+// string of the language, and so is what follows the "=" of key="value".
 func (c *Command) Words() ([]Word, error) {
 	var words []Word
 	s := newScanner(c.src, c.rest)
@@ -542,11 +542,23 @@ func (c *Command) Words() ([]Word, error) {
 			words = append(words, Word{span{start, s.pos}, l.text, true})
 			continue
 		}
+		text, prev := "", ' '
 		for w > 0 && !unicode.IsSpace(r) {
-			s.take(w)
+			if prev == '=' && (r == '"' || r == '\'') {
+				at := s.pos
+				l, err := s.string(at, false)
+				if err != nil {
+					return nil, err
+				}
+				text += l.text
+			} else {
+				s.take(w)
+				text += string(r)
+			}
+			prev = r
 			r, w = s.peek()
 		}
-		words = append(words, Word{span{start, s.pos}, c.src.text[start.off:s.pos.off], false})
+		words = append(words, Word{span{start, s.pos}, text, false})
 	}
 }
 
