@@ -3,6 +3,7 @@ package event
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -22,13 +23,25 @@ type Cache interface {
 
 // encoding is part of each key: it changes whenever the same bytes would be
 // decoded to something else, or the same question answered differently.
-const encoding = "1"
+const encoding = "2"
+
+// flushEvery is how long a reading may wait before it is put into the cache.
+const flushEvery = time.Second
+
+// patience is how long the cache may take to keep what was read when the reading
+// has been called off.
+const patience = time.Second
 
 // shelf is the part of the cache that belongs to one model and one set of
-// nucleus thresholds. A prefix has one row for its summary and one for each
-// target that was ever asked.
+// nucleus thresholds.
+//
+// Of a whole distribution, a prefix has one row for the summary and one for each
+// target that was ever asked. A truncated one is kept as it is, in one row: a
+// server's second reading may differ from its first, and a summary of the one
+// beside a target of the other would be true of neither.
 type shelf struct {
 	cache      Cache
+	whole      bool
 	model      string
 	thresholds []float64
 	summaryKey string
@@ -38,11 +51,11 @@ type shelf struct {
 
 func newShelf(r *Reader, thresholds []float64) *shelf {
 	info := r.Model.Info()
-	s := &shelf{cache: r.Cache, thresholds: thresholds, pending: make(map[string][]byte), flushed: time.Now()}
+	s := &shelf{cache: r.Cache, whole: info.Whole, thresholds: thresholds, pending: make(map[string][]byte), flushed: time.Now()}
 	if info.Digest == "" {
 		s.cache = nil // nothing tells this model's readings from another's
 	}
-	s.model = strings.Join([]string{encoding, info.Backend, info.Digest, info.Precision}, "/")
+	s.model = fmt.Sprintf("%s %q %q %q %q", encoding, info.Backend, info.Revision, info.Digest, info.Precision)
 	var b strings.Builder
 	b.WriteString("summary")
 	for _, p := range thresholds {
@@ -71,6 +84,9 @@ func (s *shelf) fetch(ctx context.Context, prefixes []*prefix) ([]*answers, erro
 	out := make([]*answers, len(prefixes))
 	if s.cache == nil {
 		return out, ctx.Err()
+	}
+	if !s.whole {
+		return out, s.fetchListed(ctx, prefixes, out)
 	}
 	var keys []string
 	for _, p := range prefixes {
@@ -102,8 +118,35 @@ func (s *shelf) fetch(ctx context.Context, prefixes []*prefix) ([]*answers, erro
 	return out, nil
 }
 
-func (s *shelf) add(ctx context.Context, p *prefix, a *answers) {
+// fetchListed is fetch for truncated distributions.
+func (s *shelf) fetchListed(ctx context.Context, prefixes []*prefix, out []*answers) error {
+	keys := make([]string, len(prefixes))
+	for i, p := range prefixes {
+		keys[i] = s.key(p.tokens, listedQuestion)
+	}
+	rows, err := s.cache.GetMany(ctx, keys)
+	if err != nil {
+		return ctx.Err()
+	}
+	for i, p := range prefixes {
+		if d, ok := decodeListed(rows[keys[i]]); ok {
+			// One that cannot be summarised is read anew.
+			out[i], _ = p.answer(d, nil, s.thresholds)
+		}
+	}
+	return nil
+}
+
+// add keeps what was read about a prefix: d itself, or the answers from it.
+func (s *shelf) add(ctx context.Context, p *prefix, d lm.Distribution, a *answers) {
 	if s.cache == nil {
+		return
+	}
+	if d.Logits == nil {
+		s.pending[s.key(p.tokens, listedQuestion)] = encodeListed(d)
+		if time.Since(s.flushed) > flushEvery {
+			s.flush(ctx)
+		}
 		return
 	}
 	s.pending[s.key(p.tokens, s.summaryKey)] = encodeSummary(a.summary)
@@ -115,7 +158,19 @@ func (s *shelf) add(ctx context.Context, p *prefix, a *answers) {
 	}
 }
 
+// flush puts away what is pending. What has been read is worth keeping even when
+// the reading is called off, though not worth a long wait then.
 func (s *shelf) flush(ctx context.Context) {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(patience):
+			cancel()
+		case <-late.Done():
+		}
+	})()
+	ctx = late
 	if s.cache != nil && len(s.pending) > 0 {
 		// A cache that cannot keep a reading says so itself; the reading is good.
 		_ = s.cache.PutMany(ctx, s.pending)
@@ -126,16 +181,9 @@ func (s *shelf) flush(ctx context.Context) {
 
 func topQuestion(k int) string { return "top " + strconv.Itoa(k) }
 
+// fetchTop is for whole distributions; a truncated one is kept with its entries.
 func (s *shelf) fetchTop(ctx context.Context, prompt []lm.Token, k int) ([]TopToken, bool) {
-	if s.cache == nil {
-		return nil, false
-	}
-	key := s.key(prompt, topQuestion(k))
-	rows, err := s.cache.GetMany(ctx, []string{key})
-	if err != nil {
-		return nil, false
-	}
-	f := decode(rows[key])
+	f := decode(s.row(ctx, prompt, topQuestion(k)))
 	if len(f) == 0 || len(f)%3 != 0 {
 		return nil, false
 	}
@@ -152,6 +200,70 @@ func (s *shelf) addTop(prompt []lm.Token, k int, top []TopToken) {
 		f = append(f, float64(t.Token), t.LogP.Lo, t.LogP.Hi)
 	}
 	s.pending[s.key(prompt, topQuestion(k))] = encode(f...)
+}
+
+// row returns one row, nil where there is none.
+func (s *shelf) row(ctx context.Context, prompt []lm.Token, question string) []byte {
+	if s.cache == nil {
+		return nil
+	}
+	key := s.key(prompt, question)
+	rows, err := s.cache.GetMany(ctx, []string{key})
+	if err != nil {
+		return nil // the cache's own trouble only costs a second reading
+	}
+	return rows[key]
+}
+
+// listedQuestion is the key of a truncated distribution.
+const listedQuestion = "listed"
+
+// encodeListed writes a truncated distribution: the vocabulary's size, and for
+// each entry its token, its log-probability, how many tokens it may be, and
+// those.
+func encodeListed(d lm.Distribution) []byte {
+	f := []float64{float64(d.Vocabulary)}
+	for i, e := range d.Top {
+		f = append(f, float64(e.Token), e.LogProb, float64(len(d.Among[i])))
+		for _, t := range d.Among[i] {
+			f = append(f, float64(t))
+		}
+	}
+	return encode(f...)
+}
+
+func decodeListed(b []byte) (d lm.Distribution, ok bool) {
+	f := decode(b)
+	if len(f) < 4 {
+		return d, false
+	}
+	d.Vocabulary, f = int(f[0]), f[1:]
+	token := func(x float64) lm.Token {
+		if x < 0 || x >= float64(d.Vocabulary) || x > math.MaxInt32 || x != math.Trunc(x) {
+			ok = false
+			return 0
+		}
+		return lm.Token(x)
+	}
+	ok = true
+	for len(f) > 0 {
+		if len(f) < 3 || f[2] < 0 || f[2] > float64(len(f)-3) {
+			return d, false
+		}
+		var among []lm.Token
+		for _, x := range f[3 : 3+int(f[2])] {
+			among = append(among, token(x))
+		}
+		if among != nil {
+			if d.Among == nil {
+				d.Among = make(map[int][]lm.Token)
+			}
+			d.Among[len(d.Top)] = among
+		}
+		d.Top = append(d.Top, lm.TokenLogProb{Token: token(f[0]), LogProb: f[1]})
+		f = f[3+len(among):]
+	}
+	return d, ok
 }
 
 // encode writes numbers as their bits, so that infinities and every last digit

@@ -9,9 +9,12 @@
 // distinct prefix, and calibrates the token's probability into that of the
 // event (Eq. 4).
 //
-// What was read is kept in a [Cache] by the model's digest, its precision, the
-// prefix's token ids and the question asked, so a second look at the same event
-// does not run the model, under whichever calibration.
+// What was read is kept in a [Cache] by the model's digest, the precision and
+// revision of what computes it, the prefix's token ids and the question asked, so
+// a second look at the same event does not run the model, under whichever
+// calibration. A list of the most probable tokens is kept whole and answers all
+// that is asked of its prefix, so that no report mixes two readings of a server
+// whose second may differ from its first.
 package event
 
 import (
@@ -164,6 +167,11 @@ type TopToken struct {
 	Token lm.Token
 	Piece string
 	LogP  calibrate.Interval // natural logarithm of its probability
+
+	// Among are the tokens that it may be where a server's name for it is
+	// shared by several, of which Token is the likeliest guess; nil where it
+	// is certain.
+	Among []lm.Token
 }
 
 // Top returns the k most probable tokens after a prefix, the most probable

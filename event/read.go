@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/modellog/modellog/calibrate"
 	"github.com/modellog/modellog/lm"
@@ -124,8 +123,7 @@ func (r *Reader) observe(ctx context.Context, steps []Step, thresholds []float64
 		return out, nil
 	}
 
-	// What has been read is worth keeping even if the reading is cut off.
-	defer store.flush(context.WithoutCancel(ctx))
+	defer store.flush(ctx)
 	tokens := make([][]lm.Token, len(missing))
 	for i, p := range missing {
 		tokens[i] = p.tokens
@@ -139,7 +137,7 @@ func (r *Reader) observe(ctx context.Context, steps []Step, thresholds []float64
 			return fmt.Errorf("reading after %q: %w", brief(steps[p.steps[0]].PrefixText), err)
 		}
 		p.give(answer, steps, out)
-		store.add(ctx, p, answer)
+		store.add(ctx, p, d, answer)
 		if done++; r.Progress != nil {
 			r.Progress(done, len(missing))
 		}
@@ -164,6 +162,7 @@ func (p *prefix) give(a *answers, steps []Step, out []observation) {
 	}
 }
 
+// answer reads the distribution after the prefix; s is needed for a whole one.
 func (p *prefix) answer(d lm.Distribution, s *calibrate.Summarizer, thresholds []float64) (*answers, error) {
 	a := &answers{logP: make(map[lm.Token]calibrate.Interval, len(p.targets))}
 	var err error
@@ -179,11 +178,7 @@ func (p *prefix) answer(d lm.Distribution, s *calibrate.Summarizer, thresholds [
 		}
 		return a, nil
 	}
-	listed := make([]float64, len(d.Top))
-	for i, t := range d.Top {
-		listed[i] = t.LogProb
-	}
-	if a.summary, err = calibrate.SummarizeTop(listed, d.Vocabulary, thresholds); err != nil {
+	if a.summary, err = calibrate.SummarizeTop(logProbs(d), d.Vocabulary, thresholds); err != nil {
 		return nil, err
 	}
 	for _, t := range p.targets {
@@ -213,16 +208,22 @@ func listedLogP(d lm.Distribution, s calibrate.Summary, t lm.Token) calibrate.In
 // top reads the k most probable tokens after a prefix.
 func (r *Reader) top(ctx context.Context, prompt []lm.Token, k int) ([]TopToken, error) {
 	store := newShelf(r, nil)
-	if top, ok := store.fetchTop(ctx, prompt, k); ok {
+	if !store.whole {
+		if d, ok := decodeListed(store.row(ctx, prompt, listedQuestion)); ok {
+			if top, err := listedTop(d, k); err == nil {
+				return top, nil
+			}
+		}
+	} else if top, ok := store.fetchTop(ctx, prompt, k); ok {
 		return top, nil
 	}
 	var top []TopToken
-	err := r.Model.Read(ctx, [][]lm.Token{prompt}, func(_ int, d lm.Distribution) error {
+	err := r.Model.Read(ctx, [][]lm.Token{prompt}, func(_ int, d lm.Distribution) (err error) {
 		if d.Logits == nil {
-			for _, t := range d.Top[:min(k, len(d.Top))] {
-				top = append(top, TopToken{Token: t.Token, LogP: calibrate.Exact(t.LogProb)})
+			if top, err = listedTop(d, k); err == nil {
+				store.add(ctx, &prefix{tokens: prompt}, d, nil)
 			}
-			return nil
+			return err
 		}
 		summary, err := calibrate.Summarize(d.Logits, nil)
 		if err != nil {
@@ -231,14 +232,37 @@ func (r *Reader) top(ctx context.Context, prompt []lm.Token, k int) ([]TopToken,
 		for _, t := range largest(d.Logits, k) {
 			top = append(top, TopToken{Token: t, LogP: summary.LogP(float64(d.Logits[t]))})
 		}
+		store.addTop(prompt, k, top)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	store.addTop(prompt, k, top)
-	store.flush(context.WithoutCancel(ctx))
+	store.flush(ctx)
 	return top, nil
+}
+
+// listedTop returns the first k entries of a truncated distribution that have a
+// probability of their own, and are no floors.
+func listedTop(d lm.Distribution, k int) ([]TopToken, error) {
+	summary, err := calibrate.SummarizeTop(logProbs(d), d.Vocabulary, nil)
+	if err != nil {
+		return nil, err
+	}
+	// The list descends, so what counts as seen comes first.
+	var top []TopToken
+	for i, e := range d.Top[:min(k, summary.Seen)] {
+		top = append(top, TopToken{Token: e.Token, Among: d.Among[i], LogP: summary.LogP(e.LogProb)})
+	}
+	return top, nil
+}
+
+func logProbs(d lm.Distribution) []float64 {
+	listed := make([]float64, len(d.Top))
+	for i, t := range d.Top {
+		listed[i] = t.LogProb
+	}
+	return listed
 }
 
 // largest returns the k tokens with the largest logits, the largest first and
@@ -282,6 +306,3 @@ func (h *smallestFirst) Pop() any {
 	h.tokens = h.tokens[:len(h.tokens)-1]
 	return last
 }
-
-// flushEvery is how long a reading may wait before it is put into the cache.
-const flushEvery = time.Second

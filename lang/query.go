@@ -309,18 +309,31 @@ func (s *Session) top(ctx context.Context, u *unit, prefix string, k int) error 
 		return err
 	}
 	t := &Table{Query: "top", Head: []string{"token", "id", "P"}, right: []bool{false, true, false}, flex: 0}
+	unsure := false
 	for _, x := range tokens {
 		p := expInterval(x.LogP)
-		t.Cells = append(t.Cells, []string{escape(prefix) + "▸" + escape(x.Piece), count(int(x.Token)), show(p, sig)})
+		id := count(int(x.Token))
+		if x.Among != nil {
+			id += "?"
+			unsure = true
+		}
+		t.Cells = append(t.Cells, []string{escape(prefix) + "▸" + escape(x.Piece), id, show(p, sig)})
 		t.Rows = append(t.Rows, struct {
-			Token int32  `json:"token"`
-			Piece string `json:"piece"`
-			LogP  number `json:"log_p"`
-			P     number `json:"p"`
-		}{x.Token, x.Piece, number(x.LogP), number(p)})
+			Token int32   `json:"token"`
+			Among []int32 `json:"among,omitempty"`
+			Piece string  `json:"piece"`
+			LogP  number  `json:"log_p"`
+			P     number  `json:"p"`
+		}{x.Token, x.Among, x.Piece, number(x.LogP), number(p)})
 	}
 	if len(tokens) < k {
 		t.Note = fmt.Sprintf("the model shows %s of the %s asked for", count(len(tokens)), count(k))
+	}
+	if unsure {
+		if t.Note != "" {
+			t.Note += "; "
+		}
+		t.Note += "?: the server names several tokens by one text, of which this is the likeliest"
 	}
 	return u.emit(t)
 }
