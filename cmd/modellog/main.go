@@ -33,6 +33,7 @@ type cli struct {
 	Eval    evalCmd    `cmd:"" help:"Run a program of the constraint language."`
 	Count   countCmd   `cmd:"" help:"Count the models of a DIMACS CNF, weighted or not, as the model-counting competition does."`
 	Models  modelsCmd  `cmd:"" help:"List, fetch and describe models."`
+	Kernel  kernelCmd  `cmd:"" help:"Install and run the Jupyter kernel."`
 	Doctor  doctorCmd  `cmd:"" help:"Say what works on this machine and how to mend what does not."`
 	Version versionCmd `cmd:"" help:"Say which modellog this is."`
 }
