@@ -23,6 +23,7 @@ type opener struct {
 	store     *store.Store
 	cacheDir  string
 	precision gguf.Precision
+	threads   int
 	progress  func(label string, done, total int)
 	warn      func(string)
 }
@@ -59,17 +60,16 @@ func serves(ctx context.Context, name string) bool {
 }
 
 // stored opens a weights file of the store. One of Ollama's that the embedded
-// engine lacks the architecture for is left to a running server.
+// engine lacks the architecture for is left to a running server, with a warning.
 func (o *opener) stored(ctx context.Context, name string, found store.Model) (lm.Model, error) {
 	digest, err := o.store.Digest(ctx, found.Path)
 	if err != nil {
 		return nil, fmt.Errorf("opening model %q: %w", name, err)
 	}
 	m, err := o.embedded(ctx, name, found.Path, digest)
-	if err != nil && found.Origin == store.Ollama && ctx.Err() == nil && serves(ctx, name) {
-		if m, serverErr := o.served(ctx, name); serverErr == nil {
-			return m, nil
-		}
+	if errors.Is(err, gguf.ErrUnsupported) && found.Origin == store.Ollama && serves(ctx, name) {
+		o.warn(fmt.Sprintf("%v; the Ollama server reads it, of which only the 20 most probable tokens are seen", err))
+		return o.served(ctx, name)
 	}
 	return m, err
 }
@@ -85,6 +85,7 @@ func (o *opener) embedded(ctx context.Context, name, path, digest string) (lm.Mo
 		Name:      name,
 		Digest:    digest,
 		Precision: o.precision,
+		Threads:   o.threads,
 		CacheDir:  o.cacheDir,
 		Progress:  func(what string, done, total int64) { o.progress(what, int(done), int(total)) },
 		Warn:      o.warn,

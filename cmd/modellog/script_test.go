@@ -27,6 +27,7 @@ func TestScript(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("OLLAMA_HOST", "127.0.0.1:1") // where nothing listens
+			e.Setenv("MODELLOG_THREADS", "1")      // the engine's threads wait for each other in a loop
 			e.Setenv("MODELLOG_HOME", filepath.Join(e.WorkDir, "data"))
 			e.Setenv("MODELLOG_CACHE", filepath.Join(e.WorkDir, "cache"))
 			e.Setenv("OLLAMA_MODELS", filepath.Join(e.WorkDir, "ollama"))

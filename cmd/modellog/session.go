@@ -18,6 +18,7 @@ import (
 // modelFlags choose the model of a session.
 type modelFlags struct {
 	Model     string `short:"m" placeholder:"NAME" env:"MODELLOG_MODEL" default:"${model}" help:"Model to ask: a name, gguf:PATH or ollama:NAME. Default: ${default}."`
+	Threads   int    `placeholder:"N" env:"MODELLOG_THREADS" help:"Threads of the embedded engine. Default: all processors."`
 	Precision string `enum:"auto,exact,native" default:"auto" help:"Numbers of the embedded engine: exact (float32), native (as the file has them) or auto. Default: ${default}."`
 }
 
@@ -50,7 +51,7 @@ func (f *modelFlags) open(ctx context.Context, std streams) (*opened, error) {
 	if f.Precision == "auto" {
 		precision = gguf.Auto
 	}
-	o := &opener{store: models, cacheDir: cacheDir, precision: precision, progress: bar.Report, warn: warn}
+	o := &opener{store: models, cacheDir: cacheDir, precision: precision, threads: f.Threads, progress: bar.Report, warn: warn}
 	session := lang.New(lang.Options{
 		Model:      f.Model,
 		Open:       o.open,

@@ -43,6 +43,9 @@ func exactFits(h *header.Header) error {
 		}
 	}
 	need += 512 << 20
+	if err := convertible(h); err != nil {
+		return err
+	}
 	memory, err := mem.VirtualMemory()
 	if err != nil {
 		return fmt.Errorf("the free memory is not known (%v), so the weights are left as they are", err)
@@ -59,6 +62,12 @@ func (m *Model) dequantise(ctx context.Context, again bool) (string, error) {
 	h, o, digest := m.header, m.options, m.info.Digest
 	if o.CacheDir == "" {
 		return "", errors.New("there is no cache folder to keep dequantised weights in")
+	}
+	if err := convertible(h); err != nil {
+		return "", err
+	}
+	if err := m.unchanged(); err != nil {
+		return "", err
 	}
 	if h.Version < 2 {
 		return "", fmt.Errorf("the file is GGUF version %d, which is not dequantised; convert it to version 3", h.Version)
@@ -242,6 +251,25 @@ func dequantises(t header.Tensor) bool {
 		return false
 	}
 	return true
+}
+
+// convertible returns an error that names a tensor which the engine cannot
+// dequantise.
+func convertible(h *header.Header) error {
+	for _, t := range h.Tensors {
+		if !dequantises(t) {
+			continue
+		}
+		switch t.Type {
+		case ggml.TensorTypeF16, ggml.TensorTypeBF16,
+			ggml.TensorTypeQ4_0, ggml.TensorTypeQ4_1, ggml.TensorTypeQ5_0, ggml.TensorTypeQ5_1, ggml.TensorTypeQ8_0,
+			ggml.TensorTypeQ2_K, ggml.TensorTypeQ3_K, ggml.TensorTypeQ4_K, ggml.TensorTypeQ5_K, ggml.TensorTypeQ6_K,
+			ggml.TensorTypeMXFP4:
+		default:
+			return fmt.Errorf("the engine does not dequantise weights of type %v (type %d, tensor %s)", t.Type, uint32(t.Type), t.Name)
+		}
+	}
+	return nil
 }
 
 // counter counts and sums what is written, and keeps the first error.

@@ -53,4 +53,9 @@ func Describe(path string) (*Description, error) {
 
 // contextLength is the longest prefix in tokens; files that do not say are given
 // what the oldest models could read.
-func contextLength(h *header.Header) int { return int(h.KV.Uint("context_length", 2048)) }
+func contextLength(h *header.Header) int {
+	if n := int(h.KV.Uint("context_length")); n > 0 {
+		return n
+	}
+	return 2048
+}

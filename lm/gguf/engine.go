@@ -20,9 +20,9 @@ const (
 	// defaultBatch is how many prefixes are read together.
 	defaultBatch = 64
 
-	// maxChunk is how many tokens go through the engine at once: the scores
-	// of attention take memory that grows with its square.
-	maxChunk = 512
+	// defaultChunk is how many tokens go through the engine at once: the
+	// scores of attention take memory that grows with its square.
+	defaultChunk = 512
 
 	// defaultCapacity is how many tokens the engine keeps keys and values of
 	// at first. The model is loaded anew with more room when a longer prefix
@@ -34,6 +34,7 @@ const (
 type engine struct {
 	model    model.Model
 	capacity int  // tokens that the cache holds
+	chunk    int  // tokens that go through at once
 	many     bool // whether sequences can share a batch
 }
 
@@ -46,15 +47,19 @@ func supported(path string) (err error) {
 		}
 	}()
 	_, err = model.NewTextProcessor(path)
-	if errors.Is(err, model.ErrUnsupportedModel) {
-		return errors.New("the engine does not have this model's architecture; give the model to a running Ollama server and use it by the name ollama:NAME")
+	if errors.Is(err, model.ErrUnsupportedModel) || errors.Is(err, model.ErrUnsupportedTokenizer) {
+		return ErrUnsupported
 	}
 	return err
 }
 
+// ErrUnsupported is returned, wrapped, for a model whose architecture or kind of
+// tokenizer the engine lacks.
+var ErrUnsupported = errors.New("the engine does not have this model's architecture; give the model to a running Ollama server and use it by the name ollama:NAME")
+
 // load loads the weights at path. The engine reports running out of memory, and
 // metadata it cannot make sense of, by panicking.
-func load(ctx context.Context, path string, threads int, precision string, capacity int, progress func(string, int64, int64)) (e *engine, err error) {
+func load(ctx context.Context, path string, threads int, precision string, capacity, chunk int, progress func(string, int64, int64)) (e *engine, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			e, err = nil, enginePanic(r)
@@ -64,7 +69,7 @@ func load(ctx context.Context, path string, threads int, precision string, capac
 	if err != nil {
 		return nil, err
 	}
-	e = &engine{model: m, capacity: capacity}
+	e = &engine{model: m, capacity: capacity, chunk: chunk}
 	cache := m.Config().Cache
 	if cache == nil {
 		m.Backend().Close()
@@ -150,8 +155,8 @@ func (e *engine) forward(prefixes [][]lm.Token) (logits []float32, err error) {
 
 // long runs one prefix, in chunks where it is long.
 func (e *engine) long(prefix []lm.Token) (logits []float32, err error) {
-	for begin := 0; begin < len(prefix); begin += maxChunk {
-		chunk := prefix[begin:min(begin+maxChunk, len(prefix))]
+	for begin := 0; begin < len(prefix); begin += e.chunk {
+		chunk := prefix[begin:min(begin+e.chunk, len(prefix))]
 		var batch input.Batch
 		for i := range chunk {
 			batch.Positions = append(batch.Positions, int32(begin+i))

@@ -8,8 +8,11 @@
 // with another float32 implementation over the same weights to three or four
 // digits. Opened [Native], the weights are used as the file has them; the
 // engine's kernels for quantised weights round the activations to 8 bits, which
-// moves single probabilities by up to 15 %. [Auto] is Exact where that fits into
-// the machine's free memory, else Native. [lm.Info] says which it was.
+// moves single probabilities by tens of per cent, and differently in batches of
+// different sizes, because the kernels sum in another order. So that a reading
+// does not depend on what is read with it, Native reads one prefix at a time
+// unless [Options].Batch says otherwise. [Auto] is Exact where that fits into the
+// machine's free memory, else Native. [lm.Info] says which it was.
 //
 // # Trust
 //
@@ -61,7 +64,7 @@ type Options struct {
 	Precision Precision // in what numbers to compute
 	CacheDir  string    // where dequantised weights are kept; needed for Exact
 	Threads   int       // threads of the engine; all processors where it is 0
-	Batch     int       // prefixes in a batch at most; 64 where it is 0
+	Batch     int       // prefixes in a batch at most; where it is 0, 64 in Exact precision and 1 in Native
 
 	// Progress, where it is not nil, is told of steps that take long.
 	Progress func(what string, done, total int64)
@@ -80,7 +83,9 @@ type Model struct {
 	tokenizer *tokens.Tokenizer
 	options   Options
 	weights   string // the file the engine reads
-	batch     int
+	file      os.FileInfo
+	batch     int // prefixes that are read together
+	chunk     int // tokens that go through the engine at once
 
 	mu     sync.Mutex // held while the engine works
 	engine *engine    // nil before the first reading and after Close
@@ -88,6 +93,10 @@ type Model struct {
 }
 
 var _ lm.Model = (*Model)(nil)
+
+// revision is of what turns a file and a prefix into numbers: the engine's
+// version, as go.mod pins it, and our own part's.
+const revision = "ollama v0.17.4, 1"
 
 // Open opens the model in the GGUF file at path. The errors of a bad file say
 // what is wrong with it: [header.ErrNotGGUF], [header.ErrTruncated], an
@@ -100,6 +109,10 @@ func Open(ctx context.Context, path string, o Options) (*Model, error) {
 	case Auto, Exact, Native:
 	default:
 		return nil, fmt.Errorf("precision %q is not known; %q and %q are", o.Precision, Exact, Native)
+	}
+	file, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening the model: %w", err)
 	}
 	h, err := header.Open(path)
 	if err != nil {
@@ -117,12 +130,15 @@ func Open(ctx context.Context, path string, o Options) (*Model, error) {
 	}
 	m := &Model{
 		header:    h,
+		file:      file,
 		tokenizer: tokenizer,
 		options:   o,
 		batch:     o.Batch,
+		chunk:     defaultChunk,
 		info: lm.Info{
 			Name:         o.Name,
 			Backend:      "gguf",
+			Revision:     revision,
 			Digest:       digest,
 			Architecture: h.KV.Architecture(),
 			Quantization: quantization(h),
@@ -142,16 +158,33 @@ func Open(ctx context.Context, path string, o Options) (*Model, error) {
 	if m.options.Threads <= 0 {
 		m.options.Threads = runtime.NumCPU()
 	}
-	if m.batch <= 0 {
-		m.batch = defaultBatch
-	}
 	if err := supported(path); err != nil {
 		return nil, fmt.Errorf("opening %s: %w", path, err)
 	}
 	if err := m.choosePrecision(ctx); err != nil {
 		return nil, err
 	}
+	switch {
+	case m.batch > 0:
+	case m.info.Precision == string(Native):
+		m.batch = 1
+	default:
+		m.batch = defaultBatch
+	}
 	return m, nil
+}
+
+// unchanged returns an error where the file is not the one that was opened: its
+// digest and its tokenizer would be another's.
+func (m *Model) unchanged() error {
+	now, err := os.Stat(m.info.Path)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(now, m.file) || now.Size() != m.file.Size() || !now.ModTime().Equal(m.file.ModTime()) {
+		return fmt.Errorf("%s has changed since it was opened; open it again", m.info.Path)
+	}
+	return nil
 }
 
 // choosePrecision sets the file that the engine reads and the precision.
@@ -181,7 +214,7 @@ func (m *Model) choosePrecision(ctx context.Context) error {
 		return fmt.Errorf("%s cannot be opened in exact precision: %w", m.info.Path, reason)
 	}
 	if o.Warn != nil {
-		o.Warn(fmt.Sprintf("%s is computed in native precision, where single probabilities may be off by up to 15 %%: %v", m.info.Name, reason))
+		o.Warn(fmt.Sprintf("%s is computed in native precision, where single probabilities may be off by tens of per cent: %v", m.info.Name, reason))
 	}
 	return nil
 }

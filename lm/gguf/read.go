@@ -74,7 +74,7 @@ func (m *Model) distinct(prefixes [][]lm.Token) (distinct [][]lm.Token, asked []
 func (m *Model) nextBatch(prefixes [][]lm.Token) int {
 	tokens := 0
 	for n, prefix := range prefixes {
-		if tokens += len(prefix); n > 0 && tokens > maxChunk || n == m.batch {
+		if tokens += len(prefix); n > 0 && tokens > m.chunk || n == m.batch {
 			return n
 		}
 	}
@@ -154,10 +154,13 @@ func (m *Model) makeRoom(ctx context.Context, tokens int) error {
 		m.engine.close()
 		m.engine = nil
 	}
+	if err := m.unchanged(); err != nil {
+		return err
+	}
 	if err := m.checkWeights(ctx); err != nil {
 		return err
 	}
-	e, err := load(ctx, m.weights, m.options.Threads, m.info.Precision, capacity, m.options.Progress)
+	e, err := load(ctx, m.weights, m.options.Threads, m.info.Precision, capacity, m.chunk, m.options.Progress)
 	if err != nil {
 		return fmt.Errorf("loading %s: %w", m.info.Path, err)
 	}
