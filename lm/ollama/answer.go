@@ -18,11 +18,6 @@ import (
 // asked is how many tokens the server is asked for, the most that it gives.
 const asked = 20
 
-// floor is the logarithm at and below which a value stands for "none": servers
-// write -9999, -3.4e38 or the like for tokens they have no value for. The
-// softmax of a model's output in float32 does not come near it.
-const floor = -700
-
 // slack is how far rounding may carry a probability, or a sum of some, above 1.
 const slack = 1e-4
 
@@ -63,7 +58,8 @@ func checkAnswer(body []byte) error {
 }
 
 // distribution makes a distribution of the tokens that an answer lists. What it
-// returns has descending log-probabilities, at most 0, of distinct tokens.
+// returns has descending log-probabilities, at most 0, of distinct tokens. Values
+// that stand for "none", such as -9999, are left for package calibrate to know.
 func (v *vocabulary) distribution(listed []api.TokenLogprob) (lm.Distribution, error) {
 	d := lm.Distribution{Vocabulary: v.size}
 	if len(listed) > v.size {
@@ -94,8 +90,6 @@ func (v *vocabulary) distribution(listed []api.TokenLogprob) (lm.Distribution, e
 			return d, fmt.Errorf("the log-probability of %q is no number", text)
 		case e.Logprob > slack:
 			return d, fmt.Errorf("the log-probability of %q is %g, and a probability cannot exceed 1", text, e.Logprob)
-		case e.Logprob <= floor:
-			continue // no value: the token counts among the unseen
 		}
 		among := v.find(text)
 		if len(among) == 0 {
@@ -108,7 +102,7 @@ func (v *vocabulary) distribution(listed []api.TokenLogprob) (lm.Distribution, e
 		entries = append(entries, named{text, math.Min(0, e.Logprob), among})
 	}
 	if len(entries) == 0 {
-		return d, errors.New("it lists no token with a log-probability")
+		return d, errors.New("it lists no token")
 	}
 	if sum > 1+slack {
 		return d, fmt.Errorf("the probabilities of its tokens sum to %.6g", sum)

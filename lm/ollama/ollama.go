@@ -50,7 +50,9 @@
 // else than an answer or dies in the middle is one error that says what to do.
 // An answer is checked before anything is computed from it: probabilities above
 // 1 alone or together, tokens named twice, values missing, or tokens that the
-// vocabulary has not. Sizes of answers are bounded.
+// vocabulary has not. Sizes of answers are bounded. Answers are handed on only
+// after the server's list has shown that the model is still the one that was
+// opened, so that one which is replaced in the middle does not pass for it.
 package ollama
 
 import (
@@ -139,11 +141,20 @@ func (m *Model) open(ctx context.Context, name string) error {
 	if show.RemoteHost != "" {
 		return fmt.Errorf("the model runs at %s, which gives no log-probabilities; use a model that the server runs itself", show.RemoteHost)
 	}
-	meta := metadata(show.ModelInfo)
+	meta := newMetadata(show.ModelInfo)
 	if m.tok, err = tokens.New(meta); err != nil {
 		return fmt.Errorf("the server's metadata of the model: %w", err)
 	}
-	m.names = newVocabulary(m.tok)
+	// The output layer may have more rows than there are tokens, to fill it up
+	// to a round number.
+	m.names = newVocabulary(m.tok, max(m.tok.Size(), int(meta.own("vocab_size"))))
+	version, err := m.client.Version(ctx)
+	if err == nil && version == "" {
+		err = &notOllamaError{server: m.server, what: "an answer without a version"}
+	}
+	if err != nil {
+		return m.explain(ctx, name, err)
+	}
 	listed, err := m.find(ctx, name)
 	if err != nil {
 		return err
@@ -155,9 +166,10 @@ func (m *Model) open(ctx context.Context, name string) error {
 		Architecture: meta.Architecture(),
 		Quantization: show.Details.QuantizationLevel,
 		Precision:    "server",
+		Revision:     m.server + " " + version,
 		Path:         m.server,
-		Vocabulary:   m.tok.Size(),
-		Context:      int(meta.Uint("context_length")),
+		Vocabulary:   m.names.size,
+		Context:      int(meta.own("context_length")),
 		AddBOS:       m.tok.AddBOS(),
 		BOS:          m.tok.BOS(),
 		EOS:          m.tok.EOS(),
@@ -165,8 +177,8 @@ func (m *Model) open(ctx context.Context, name string) error {
 	if m.info.Context == 0 {
 		return errors.New("the server's metadata of the model does not say how long its context is; it may be a model that does not complete text")
 	}
-	if n, ok := meta.Value("general.parameter_count").(uint64); ok {
-		m.info.Parameters = n
+	if n, ok := show.ModelInfo["general.parameter_count"].(float64); ok && n >= 0 && n < 1<<63 {
+		m.info.Parameters = uint64(n)
 	}
 	m.context.Store(int64(min(smallestContext, m.info.Context)))
 	return nil

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -146,7 +148,7 @@ func TestOpen(t *testing.T) {
 	}
 	info := m.Info()
 	if info.Backend != "ollama" || info.Precision != "server" || info.Whole || info.Digest != "0123456789abcdef" || info.Quantization != "Q4_1" ||
-		info.Architecture != "test" || info.Parameters != 1234 || info.Vocabulary != 11 || info.Context != 4096 || !info.AddBOS || info.BOS != 0 || !slices.Equal(info.EOS, []lm.Token{8}) {
+		info.Architecture != "test" || info.Parameters != 1234 || info.Vocabulary != 11 || info.Context != 4096 || !info.AddBOS || info.BOS != 0 || info.Revision != os.Getenv("OLLAMA_HOST")+" 0.17.4" || !slices.Equal(info.EOS, []lm.Token{8}) {
 		t.Errorf("%+v", info)
 	}
 	if _, err := Open(t.Context(), "nope", Options{}); err == nil || !strings.Contains(err.Error(), "ollama pull nope") {
@@ -164,7 +166,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// What is asked leaves nothing to a Modelfile.
+// What is asked leaves nothing to a Modelfile, has a model that thinks not think,
+// and has the server refuse a prompt rather than cut it.
 func TestRequest(t *testing.T) {
 	s := &server{}
 	s.generate = func(w http.ResponseWriter, r *http.Request, req api.GenerateRequest) {
@@ -190,7 +193,8 @@ func TestRequest(t *testing.T) {
 	if want := []lm.TokenLogProb{{Token: 1, LogProb: -0.5}, {Token: 4, LogProb: -1.5}, {Token: 2, LogProb: -3}}; !slices.Equal(d.Top, want) || d.Vocabulary != 11 || d.Logits != nil {
 		t.Errorf("%+v, want %v of 11", d, want)
 	}
-	// The line break may be the byte token as well (row 7).
+	// The line break may be the byte token as well: tokens are told apart by their
+	// bytes, and where those are shared, it is said.
 	if len(d.Among) != 1 || !slices.Equal(d.Among[1], []lm.Token{4, 5}) {
 		t.Errorf("among %v, want entry 1 to be token 4 or 5", d.Among)
 	}
@@ -204,14 +208,16 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// Rows 6 to 9, and whatever else an answer may be that is none.
+// Fewer log-probabilities than were asked for, floors in their place, tokens that are
+// no UTF-8, none at all where the text ends, a prompt that was cut silently, and
+// whatever else an answer may be that is none.
 func TestBadAnswers(t *testing.T) {
 	for _, test := range []struct {
 		name, answer, want string // want "" if the answer is good
 	}{
 		{"fewer than asked", body(3, `[{"token":" a","logprob":-0.5}]`), ""},
 		{"floors", body(3, `[{"token":" a","logprob":-0.5},{"token":" b","logprob":-9999},{"token":" c","logprob":-3.4e38}]`), ""},
-		{"nothing but floors", body(3, `[{"token":" a","logprob":-9999}]`), "no token with a log-probability"},
+		{"none listed", body(3, `[]`), "0.12.11"},
 		{"minus infinity", body(3, `[{"token":" a","logprob":-Infinity}]`), "is no JSON"},
 		{"NaN", body(3, `[{"token":" a","logprob":NaN}]`), "is no JSON"},
 		{"null", body(3, `[{"token":" a","logprob":null}]`), "a token without a log-probability"},
@@ -271,7 +277,8 @@ func compare(a, b float64) int {
 	return 0
 }
 
-// Row 8: the error is typed, and comes after other tokens were sampled.
+// Where the next token ends the text the server gives no log-probabilities: the
+// error is typed, no probability of 0, and comes after other tokens were sampled.
 func TestEndOfText(t *testing.T) {
 	s := &server{generate: write(`{"response":"","done":true,"done_reason":"stop","prompt_eval_count":3}`)}
 	s.start(t)
@@ -455,6 +462,67 @@ func TestBadMetadata(t *testing.T) {
 	})
 }
 
+// A model that is replaced while it is read: nothing that was read since the last
+// look at the server's list is handed on.
+func TestReplacedInTheMiddle(t *testing.T) {
+	s := &server{}
+	s.generate = func(w http.ResponseWriter, r *http.Request, req api.GenerateRequest) {
+		s.digest.Store("fedcba9876543210")
+		io.WriteString(w, body(strings.Count(req.Prompt, " ")+1, good))
+	}
+	s.start(t)
+	m, err := Open(t.Context(), "abc", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = m.Read(t.Context(), [][]lm.Token{{0, 1}, {0, 1, 2}, {0, 2}}, func(i int, d lm.Distribution) error {
+		t.Errorf("prefix %d was handed on: %+v", i, d)
+		return nil
+	})
+	var replaced *ReplacedError
+	if !errors.As(err, &replaced) || replaced.Opened != "0123456789abcdef" || replaced.Now != "fedcba9876543210" {
+		t.Errorf("%v, want a ReplacedError", err)
+	}
+	// Also where the other model's answer is what shows it.
+	s.digest.Store("0123456789abcdef")
+	s.generate = func(w http.ResponseWriter, r *http.Request, req api.GenerateRequest) {
+		s.digest.Store("fedcba9876543210")
+		io.WriteString(w, body(77, good))
+	}
+	if _, err := read(t.Context(), m, " a"); !errors.As(err, &replaced) {
+		t.Errorf("%v, want a ReplacedError", err)
+	}
+}
+
+// An output layer that is filled up beyond the vocabulary predicts tokens without
+// a name, which hold some of what is not listed.
+func TestPaddedVocabulary(t *testing.T) {
+	for size, want := range map[int]int{0: 11, 8: 11, 11: 11, 64: 64} {
+		padded := maps.Clone(meta)
+		if padded["test.vocab_size"] = size; size == 0 {
+			delete(padded, "test.vocab_size")
+		}
+		s := &server{generate: write(body(3, good))}
+		s.show = func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if err := json.NewEncoder(w).Encode(map[string]any{"model_info": padded}); err != nil {
+				t.Error(err)
+			}
+		}
+		s.start(t)
+		m, err := Open(t.Context(), "abc", Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := read(t.Context(), m, " a b"); err != nil || d.Vocabulary != want || m.Info().Vocabulary != want {
+			t.Errorf("%d: a vocabulary of %d, %v; want %d", size, d.Vocabulary, err, want)
+		}
+		if err := m.Read(t.Context(), [][]lm.Token{{0, 11}}, nil); err == nil || !strings.Contains(err.Error(), "outside the vocabulary") {
+			t.Errorf("%d: a token without a text: %v", size, err)
+		}
+	}
+}
+
 // Prefixes that text cannot carry are refused before anything is asked.
 func TestPrompts(t *testing.T) {
 	s := &server{generate: write(body(3, good))}
@@ -471,9 +539,9 @@ func TestPrompts(t *testing.T) {
 		prefix []lm.Token
 		want   string
 	}{
-		{nil, lm.ErrEmptyPrefix.Error()},                           // row 2
+		{nil, lm.ErrEmptyPrefix.Error()},                           // the first token, on a model without BOS
 		{[]lm.Token{0}, "does not answer an empty prompt"},         // nothing but BOS
-		{[]lm.Token{1, 2}, "does not begin with it"},               // row 3: BOS is missing
+		{[]lm.Token{1, 2}, "does not begin with it"},               // BOS, which the server adds, is missing
 		{[]lm.Token{0, 6}, "no valid UTF-8"},                       // half a character
 		{[]lm.Token{0, 1, 5}, "other tokens than the prefix has"},  // 0x0A would become the line break
 		{[]lm.Token{0, 9, 10}, "other tokens than the prefix has"}, // "▁" and "a" would become "▁a"
@@ -579,6 +647,29 @@ func TestMany(t *testing.T) {
 	}
 }
 
+// Answers are handed on in the caller's goroutine, one at a time: a panic of yield
+// can be recovered from there, and leaves nothing running.
+func TestYieldPanics(t *testing.T) {
+	s := &server{generate: write(body(2, good))}
+	s.start(t)
+	m, err := Open(t.Context(), "abc", Options{Parallel: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() {
+			if fault := recover(); fault != "oh" {
+				t.Errorf("recovered %v", fault)
+			}
+		}()
+		err := m.Read(t.Context(), slices.Repeat([][]lm.Token{{0, 1}}, 40), func(int, lm.Distribution) error { panic("oh") })
+		t.Errorf("returned %v", err)
+	}()
+	if _, err := read(t.Context(), m, " a"); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+}
+
 func testVocabulary(t testing.TB) *vocabulary {
 	b, err := json.Marshal(meta)
 	if err != nil {
@@ -588,14 +679,14 @@ func testVocabulary(t testing.TB) *vocabulary {
 	if err := json.Unmarshal(b, &info); err != nil {
 		t.Fatal(err)
 	}
-	tok, err := tokens.New(metadata(info))
+	tok, err := tokens.New(newMetadata(info))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newVocabulary(tok)
+	return newVocabulary(tok, tok.Size())
 }
 
-// Row 7: halves of characters are kept apart from the tokens that they are not.
+// Tokens that are no UTF-8: halves of characters are kept apart from the tokens that they are not.
 func TestVocabulary(t *testing.T) {
 	v := testVocabulary(t)
 	for text, want := range map[string][]lm.Token{
@@ -638,7 +729,7 @@ func FuzzAnswer(f *testing.F) {
 				last := 0.0
 				seen := map[lm.Token]bool{}
 				for i, e := range d.Top {
-					if !(e.LogProb <= last) || e.LogProb <= floor {
+					if !(e.LogProb <= last) {
 						t.Fatalf("entry %d is %v after %v", i, e.LogProb, last)
 					}
 					if e.Token < 0 || int(e.Token) >= v.size || seen[e.Token] {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ollama/ollama/api"
@@ -48,6 +50,17 @@ type EndOfTextError struct {
 
 func (e *EndOfTextError) Error() string {
 	return fmt.Sprintf("Ollama's server gives no log-probabilities after %s: it takes the text to end there; use the embedded engine (gguf:PATH), or another prefix", quote(e.Text))
+}
+
+// ReplacedError reports that the server has another model under the name than when
+// it was opened.
+type ReplacedError struct {
+	Name, Server string
+	Opened, Now  string // digests
+}
+
+func (e *ReplacedError) Error() string {
+	return fmt.Sprintf("the model %s on the Ollama server at %s is another one than when it was opened (%.12s, then %.12s); open it again", e.Name, e.Server, e.Now, e.Opened)
 }
 
 // quote shows the end of a text, which is where a reading happens.
@@ -96,46 +109,114 @@ func (m *Model) Read(ctx context.Context, prefixes [][]lm.Token, yield func(i in
 		return cmp.Or(slices.Compare(prefixes[a], prefixes[b]), cmp.Compare(a, b))
 	})
 
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	return m.readAll(ctx, prompts, prefixes, order, yield)
+}
+
+// checkEvery is how often the server is asked, during a reading, whether it still
+// has the model; answers wait for that.
+const checkEvery = 200 * time.Millisecond
+
+// reading is a worker's answer about one prefix.
+type reading struct {
+	i     int
+	d     lm.Distribution
+	err   error
+	fault any // of a panic
+}
+
+// readAll asks about the prompts in an order, several at a time, and hands the
+// answers to yield, which runs in the caller's goroutine.
+func (m *Model) readAll(ctx context.Context, prompts []string, prefixes [][]lm.Token, order []int, yield func(i int, d lm.Distribution) error) error {
+	ctx, cancel := context.WithCancel(ctx)
 	var (
-		mu    sync.Mutex // held to take an index and during yield
-		next  int
-		group sync.WaitGroup
+		workers  = min(m.parallel, len(order))
+		readings = make(chan reading, 4*workers)
+		next     atomic.Int64
+		group    sync.WaitGroup
 	)
-	take := func() (int, bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		if next == len(order) || ctx.Err() != nil {
-			return 0, false
-		}
-		next++
-		return order[next-1], true
-	}
-	for range min(m.parallel, len(prefixes)) {
+	defer group.Wait()
+	defer cancel()
+	for range workers {
 		group.Go(func() {
-			for {
-				i, ok := take()
-				if !ok {
-					return
-				}
-				d, err := m.read(ctx, prompts[i], len(prefixes[i]))
-				if err == nil {
-					mu.Lock()
-					if err = ctx.Err(); err == nil {
-						err = yield(i, d)
-					}
-					mu.Unlock()
-				}
-				if err != nil {
-					cancel(err) // only the first counts
+			for n := next.Add(1); n <= int64(len(order)); n = next.Add(1) {
+				i := order[n-1]
+				select {
+				case readings <- m.readSafely(ctx, i, prompts[i], len(prefixes[i])):
+				case <-ctx.Done():
 					return
 				}
 			}
 		})
 	}
-	group.Wait()
-	return context.Cause(ctx)
+
+	var waiting []reading
+	hand := func() error {
+		for _, r := range waiting {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err := yield(r.i, r.d); err != nil {
+				return err
+			}
+		}
+		waiting = waiting[:0]
+		return nil
+	}
+	check := time.NewTicker(checkEvery)
+	defer check.Stop()
+	for left := len(order); left > 0; {
+		due := false
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-check.C:
+			due = len(waiting) > 0
+		case r := <-readings:
+			switch {
+			case r.fault != nil:
+				panic(r.fault)
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case r.err != nil:
+				// What was read before is worth having. That the
+				// model is another one may be why it failed.
+				var replaced *ReplacedError
+				if err := m.unchanged(ctx); errors.As(err, &replaced) {
+					return err
+				} else if err == nil {
+					if err := hand(); err != nil {
+						return err
+					}
+				}
+				return r.err
+			}
+			waiting = append(waiting, r)
+			left--
+			due = left == 0
+		}
+		if !due {
+			continue
+		}
+		if err := m.unchanged(ctx); err != nil {
+			return err
+		}
+		if err := hand(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readSafely is read with a panic handed on.
+func (m *Model) readSafely(ctx context.Context, i int, prompt string, tokens int) (r reading) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			r.fault = fault
+		}
+	}()
+	r.i = i
+	r.d, r.err = m.read(ctx, prompt, tokens)
+	return r
 }
 
 // prompt returns the text that the server must be given to read the prefix.
@@ -147,8 +228,8 @@ func (m *Model) prompt(prefix []lm.Token) (string, error) {
 		return "", &lm.ContextError{Tokens: len(prefix), Context: m.info.Context}
 	}
 	for _, t := range prefix {
-		if t < 0 || int(t) >= m.info.Vocabulary {
-			return "", fmt.Errorf("token %d is outside the vocabulary of %s, which has %d tokens", t, m.info.Name, m.info.Vocabulary)
+		if t < 0 || int(t) >= m.tok.Size() {
+			return "", fmt.Errorf("token %d is outside the vocabulary of %s, which has %d tokens", t, m.info.Name, m.tok.Size())
 		}
 	}
 	own := prefix
@@ -200,14 +281,16 @@ func (m *Model) widen(n int) {
 
 // unchanged checks that the server still has the model that was opened.
 func (m *Model) unchanged(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
+	limited, cancel := context.WithTimeout(ctx, metadataTimeout)
 	defer cancel()
-	listed, err := m.find(ctx, m.info.Name)
-	if err != nil {
+	listed, err := m.find(limited, m.info.Name)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
 		return fmt.Errorf("reading with %s: %w", m.info.Name, err)
-	}
-	if listed.Digest != m.info.Digest {
-		return fmt.Errorf("the model %s on the Ollama server at %s is another one than when it was opened (%.12s, then %.12s); open it again", m.info.Name, m.server, listed.Digest, m.info.Digest)
+	case listed.Digest != m.info.Digest:
+		return &ReplacedError{Name: m.info.Name, Server: m.server, Opened: m.info.Digest, Now: listed.Digest}
 	}
 	return nil
 }

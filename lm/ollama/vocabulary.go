@@ -3,78 +3,26 @@ package ollama
 import (
 	"bytes"
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/modellog/modellog/lm"
-	"github.com/modellog/modellog/lm/gguf/header"
 	"github.com/modellog/modellog/lm/tokens"
 )
-
-// metadata gives the server's JSON the types that a GGUF file's metadata has.
-// What has no place there is left out.
-func metadata(info map[string]any) header.KV {
-	kv := make(header.KV, len(info))
-	for key, value := range info {
-		switch v := value.(type) {
-		case string, bool:
-			kv[key] = v
-		case float64:
-			if v >= 0 && v == math.Trunc(v) && v < 1<<53 {
-				kv[key] = uint64(v)
-			} else {
-				kv[key] = v
-			}
-		case []any:
-			if list := array(v, key == "tokenizer.ggml.scores"); list != nil {
-				kv[key] = list
-			}
-		}
-	}
-	return kv
-}
-
-func array(list []any, floats bool) any {
-	if len(list) == 0 {
-		return nil
-	}
-	switch {
-	case floats:
-		return convert(list, func(v float64) (float32, bool) { return float32(v), true })
-	default:
-		if _, ok := list[0].(string); ok {
-			return convert(list, func(v string) (string, bool) { return v, true })
-		}
-		return convert(list, func(v float64) (int32, bool) { return int32(v), v == float64(int32(v)) })
-	}
-}
-
-// convert returns nil unless every element is a From that to accepts.
-func convert[From, To any](list []any, to func(From) (To, bool)) any {
-	out := make([]To, len(list))
-	for i, v := range list {
-		from, ok := v.(From)
-		if !ok {
-			return nil
-		}
-		if out[i], ok = to(from); !ok {
-			return nil
-		}
-	}
-	return out
-}
 
 // vocabulary finds tokens by the text that a server calls them by.
 type vocabulary struct {
 	one  map[string]lm.Token   // texts of one token
 	many map[string][]lm.Token // texts that several tokens share, the likeliest first
-	size int
+	size int                   // how many tokens the model predicts
 }
 
-func newVocabulary(tok *tokens.Tokenizer) *vocabulary {
-	v := &vocabulary{one: make(map[string]lm.Token, tok.Size()), many: map[string][]lm.Token{}, size: tok.Size()}
+// newVocabulary makes the vocabulary of a model that predicts size tokens. Where
+// these are more than have a text, the others are never listed by name, and share
+// in what is not listed.
+func newVocabulary(tok *tokens.Tokenizer, size int) *vocabulary {
+	v := &vocabulary{one: make(map[string]lm.Token, tok.Size()), many: map[string][]lm.Token{}, size: size}
 	for id := range lm.Token(tok.Size()) {
 		piece := tok.Piece(id)
 		for i, text := range spellings(piece) {
