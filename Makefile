@@ -4,6 +4,7 @@
 #   make test         build, fetch the small models, pass all tests
 #   make repl         probe constraints at a prompt
 #   make test-ollama  build a real Ollama server and compare with it
+#   make figures      how far the readings are from the reference
 #   make bench        what this machine does: ns per count, readings per second
 #   make lint         gofmt, go vet, staticcheck
 
@@ -18,7 +19,7 @@ LDFLAGS := -X main.version=$(VERSION)
 
 MODELS := gemma3:270m-pt smollm2:135m-instruct
 
-.PHONY: all build demo repl test test-ollama models bench lint fuzz clean
+.PHONY: all build demo repl test figures test-ollama models bench lint fuzz clean
 
 all: build
 
@@ -37,17 +38,24 @@ repl: build
 models: build
 	@for m in $(MODELS); do bin/modellog models get $$m || exit 1; done
 
-test: models
-	go test -timeout 30m ./...
+test: figures
+	go tool gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg -- -timeout 30m ./...
+
+# The differences from the reference readings, and Table 8 beside the published
+# figures: printed, since a passing test says nothing.
+figures: models
+	@go test -count=1 -v -run '^(TestOracle|TestTable8)$$' ./lm/gguf ./examples > figures.log; status=$$?; \
+	  sed -n 's/^ *[a-z0-9_]*_test.go:[0-9]*: //p; /^ *--- /p; /^FAIL/p' figures.log; rm -f figures.log; exit $$status
 
 test-ollama: models
 	cd lm/ollama/testserver && ./run
 
 bench: models
-	go test -run '^$$' -bench . -benchmem ./logic ./calibrate ./lm/gguf
+	go test -timeout 1h -run '^$$' -bench . -benchmem ./logic ./calibrate ./lm/gguf
 
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt'ed:"; gofmt -l .; exit 1; }
+	go mod tidy -diff
 	go vet ./...
 	go tool staticcheck ./...
 

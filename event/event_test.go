@@ -35,7 +35,7 @@ func open(t testing.TB, r modeltest.Reference) lm.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := gguf.Open(context.Background(), path, gguf.Options{Name: r.Name, Digest: r.SHA256, Precision: gguf.Exact, CacheDir: dir})
+	m, err := gguf.Open(context.Background(), path, gguf.Options{Name: r.Name, Digest: r.SHA256, Precision: gguf.Exact, CacheDir: dir, Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

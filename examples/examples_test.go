@@ -27,7 +27,7 @@ var model = sync.OnceValues(func() (lm.Model, error) {
 		return nil, err
 	}
 	return gguf.Open(context.Background(), modeltest.Gemma.Find(), gguf.Options{
-		Name: modeltest.Gemma.Name, Digest: modeltest.Gemma.SHA256, Precision: gguf.Exact, CacheDir: cache,
+		Name: modeltest.Gemma.Name, Digest: modeltest.Gemma.SHA256, Precision: gguf.Exact, CacheDir: cache, Threads: 1,
 	})
 })
 
