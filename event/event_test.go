@@ -307,8 +307,8 @@ func TestBOS(t *testing.T) {
 	}
 }
 
-// The chain rule over tokens, whichever way the text is cut: a long target is the
-// product of its tokens' probabilities, each after those before it.
+// Long targets are not preferred: by the chain rule over tokens, whichever way the
+// text is cut, a long target is the product of its tokens' probabilities, each after those before it.
 func TestChainRule(t *testing.T) {
 	r := &event.Reader{Model: open(t, modeltest.SmolLM)}
 	raw := calibrate.Calibration{Method: calibrate.Raw}

@@ -18,7 +18,7 @@ func BenchmarkRead(b *testing.B) {
 				for _, size := range []int{1, 8, 32, 64} {
 					b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
 						m.batch = size
-						prefix := r.Readings(b)[0].PrefixIDs
+						prefix := modeltest.Prefixes(b, m)[0][:6]
 						batch := make([][]lm.Token, size)
 						for i := range batch {
 							batch[i] = append([]lm.Token{}, prefix...)

@@ -116,10 +116,7 @@ func TestOracle(t *testing.T) {
 func TestBatchesAgree(t *testing.T) {
 	r := modeltest.SmolLM
 	m := open(t, r, Exact)
-	var prefixes [][]lm.Token
-	for _, reading := range r.Readings(t) {
-		prefixes = append(prefixes, reading.PrefixIDs)
-	}
+	prefixes := modeltest.Prefixes(t, m)
 	read := func(prefixes [][]lm.Token) [][]float32 {
 		out := make([][]float32, len(prefixes))
 		if err := m.Read(t.Context(), prefixes, func(i int, d lm.Distribution) error {

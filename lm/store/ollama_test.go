@@ -49,7 +49,8 @@ func (o ollamaStore) manifest(name, digest string, size int) string {
 	return path
 }
 
-// cases.md, row 11: both names of blobs, and every host.
+// What varies between versions of Ollama's store: both ways to name blobs, and
+// manifests of every host.
 func TestOllamaModels(t *testing.T) {
 	ctx := context.Background()
 	s, warnings := testStore(t)

@@ -115,8 +115,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Row 1 of the known faults: a target at the start of a text is another token
-// than the same target after a space.
+// The leading space: a target at the start of a text is another token, with another
+// score, than the same target after a space.
 func TestLeadingSpace(t *testing.T) {
 	for _, r := range modeltest.All {
 		t.Run(r.Name, func(t *testing.T) {
@@ -139,8 +139,8 @@ func TestLeadingSpace(t *testing.T) {
 	}
 }
 
-// Rows 2 and 3: which model asks for a beginning-of-sequence token, and that
-// its spelling in a text never becomes one.
+// BOS unasked, or twice: which model asks for a beginning-of-sequence token, and
+// that its spelling in a text never becomes a second one.
 func TestBOS(t *testing.T) {
 	gemma, smollm := open(t, modeltest.Gemma), open(t, modeltest.SmolLM)
 	if !gemma.AddBOS() || gemma.BOS() != 2 || string(gemma.Piece(2)) != "<bos>" || !gemma.IsControl(2) {
@@ -166,7 +166,7 @@ func TestBOS(t *testing.T) {
 	}
 }
 
-// Row 7: a byte token is its byte, not its name and not nothing.
+// Tokens that are no UTF-8: a byte token is its byte, not its name and not nothing.
 func TestBytePieces(t *testing.T) {
 	tok := open(t, modeltest.Gemma)
 	seen := map[byte]bool{}

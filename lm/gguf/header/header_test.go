@@ -133,6 +133,35 @@ func TestVersion1EmptyString(t *testing.T) {
 	}
 }
 
+// The data begin at the next multiple of an alignment that may be any power of two,
+// and that the file has as 32 bits.
+func TestAlignment(t *testing.T) {
+	for _, alignment := range []uint32{1, 8, 32, 64, 4096, 1 << 31, 1<<32 - 1} {
+		f := begin(3, 2, 1)
+		f.str("general.alignment")
+		f.put(uint32(typeUint32))
+		f.put(alignment)
+		f.tensor("a", 0, 0, 4)
+		f.tensor("b", 0, uint64(max(alignment, 16)), 4)
+		begins := f.Len()
+		for alignment <= 4096 && begins%int(alignment) != 0 {
+			begins++
+		}
+		f.Write(make([]byte, begins-f.Len()+max(16, int(min(alignment, 4096)))+16))
+		h, err := read2(f)
+		switch {
+		case alignment > 4096:
+			if err == nil || !strings.Contains(err.Error(), "power of two") {
+				t.Errorf("alignment %d: %v", alignment, err)
+			}
+		case err != nil:
+			t.Errorf("alignment %d: %v", alignment, err)
+		case h.Data != int64(begins):
+			t.Errorf("alignment %d: the data begin at %d, want %d", alignment, h.Data, begins)
+		}
+	}
+}
+
 // A file that breaks off at any byte is refused, never read as whole.
 func TestEveryTruncation(t *testing.T) {
 	whole := small(3).Bytes()
