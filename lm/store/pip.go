@@ -188,7 +188,8 @@ func (p *pip) explain(pkg Package, output string, err error) error {
 		e.What = fmt.Sprintf("the disk is full: no room for %s (%s) in %s", what, megabytes(pkg.Size), p.dir)
 		e.Remedy = "free some space, or set MODELLOG_HOME to a folder on another disk"
 	case has("IncompleteRead", "Connection broken", "Connection reset", "RemoteDisconnected", "incomplete-download",
-		"THESE PACKAGES DO NOT MATCH THE HASHES", "do not match the hashes", "BadZipFile", "has an invalid wheel", "not enough bytes were received"):
+		"THESE PACKAGES DO NOT MATCH THE HASHES", "do not match the hashes", "BadZipFile", "has an invalid wheel", "not enough bytes were received"),
+		has("Wheel '") && has("is invalid"):
 		e.Kind = ErrBroken
 		e.What = fmt.Sprintf("the download of %s arrived broken", what)
 		e.Remedy = "run the same command again: it goes on at this package"
