@@ -2,6 +2,10 @@
 // does not contain: the two small models, and the reference readings of them.
 // A test that needs what is not there is skipped with a message that says what
 // is missing and how to get it.
+//
+// The reference readings are for tests that compare numbers with them. A test that
+// needs something to ask a model about takes the [Prompts], which are part of the
+// project.
 package modeltest
 
 import (
