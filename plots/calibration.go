@@ -100,7 +100,15 @@ func NewCalibration(d Calibration) (*Figure, error) {
 		keys[0].label += fmt.Sprintf(", nucleus of %d tokens", d.Nucleus)
 	}
 	return &Figure{
-		title:  d.Title,
+		title: d.Title,
+		text: func(s *sketch) {
+			var rows []textBar
+			for i, m := range marks {
+				rows = append(rows, textBar{label: m.name, value: Exactly(m.y), after: fmt.Sprintf("%s, raw %s", number(m.y), number(d.Tokens[i].P))})
+			}
+			s.bars(rows, 0, 1)
+			s.note(fmt.Sprintf("  C = %.2f; the live region is P > %s", d.C, number(math.Pow(10, edge))))
+		},
 		keys:   keys,
 		height: 2.9*vg.Inch + vg.Length(max(0, len(marks)-8))*markGap,
 		body:   func(c draw.Canvas) { p.Draw(c) },

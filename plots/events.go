@@ -86,7 +86,18 @@ func NewEvents(title string, events []Event) (*Figure, error) {
 		keys = append(keys, key{label: "pale: between the bounds", color: lighter(blue), mark: box})
 	}
 	return &Figure{
-		title:  title,
+		title: title,
+		text: func(s *sketch) {
+			var rows []textBar
+			for _, e := range events {
+				col := ansiBlue
+				if e.Gradient.Lo+e.Gradient.Hi < 0 {
+					col = ansiRed
+				}
+				rows = append(rows, textBar{label: e.Name, value: e.EventP, after: e.EventP.String() + "  ∂WMC ", last: signed(e.Gradient), lastColor: col})
+			}
+			s.bars(rows, 0, 1)
+		},
 		keys:   keys,
 		height: vg.Length(len(events))*26 + 34,
 		body: func(c draw.Canvas) {

@@ -25,6 +25,7 @@ type Figure struct {
 	note   string    // explains the labels, below the legend
 	height vg.Length // of the part below title and legend
 	body   func(draw.Canvas)
+	text   func(*sketch) // the same for a terminal
 }
 
 // A key is an entry of the legend.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mattn/go-runewidth"
 	"pgregory.net/rapid"
 )
 
@@ -167,6 +168,14 @@ func TestAnythingDrawsOrIsRefused(t *testing.T) {
 		}
 		if svg, err := f.SVG(); err != nil || bytes.Contains(svg, []byte("NaN")) {
 			t.Fatalf("%v, or NaN", err)
+		}
+		for _, columns := range []int{0, 53, 200} {
+			text := f.Text(columns, columns > 60)
+			for _, l := range strings.Split(ansi.ReplaceAllString(text, ""), "\n") {
+				if w := runewidth.StringWidth(l); w > max(columns, 40) {
+					t.Fatalf("%d columns for %d: %s", w, columns, l)
+				}
+			}
 		}
 	}
 	numbers := rapid.SliceOfN(number, 0, 12)

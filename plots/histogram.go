@@ -52,6 +52,7 @@ func NewHistogram(title string, rho []float64) (*Figure, error) {
 			{label: fmt.Sprintf("consistent (%d)", b.consistent), color: blue, mark: box},
 			{label: "mean", color: ink, mark: stroke},
 		},
+		text:   func(s *sketch) { s.columns(b) },
 		height: 2.4 * vg.Inch,
 		body:   func(c draw.Canvas) { p.Draw(c) },
 	}, nil

@@ -3,7 +3,9 @@ package plots
 import (
 	"fmt"
 	"math"
+	"strings"
 
+	"github.com/mattn/go-runewidth"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
@@ -64,6 +66,7 @@ func NewHistograms(d Histograms) (*Figure, error) {
 	}
 	return &Figure{
 		title:  d.Title,
+		text:   func(s *sketch) { d.text(s, least) },
 		keys:   []key{{label: "inconsistent, ρ ≤ 0", color: red, mark: box}, {label: "consistent", color: blue, mark: box}, {label: "mean", color: ink, mark: stroke}},
 		note:   "Each is labelled with its CAcc; a column shares its axis of the consistency score ρ.",
 		height: vg.Length(len(d.Rows))*1.15*vg.Inch + head,
@@ -91,6 +94,41 @@ func NewHistograms(d Histograms) (*Figure, error) {
 			}
 		},
 	}, nil
+}
+
+// text draws a line for each model, with a small histogram and CAcc for each data set.
+func (d Histograms) text(s *sketch, least []float64) {
+	names := 0
+	for _, r := range d.Rows {
+		names = max(names, runewidth.StringWidth(printable(r)))
+	}
+	names = min(names, s.width/4)
+	width := max(5, min(24, (s.width-names-2)/len(d.Columns)-1))
+	pad := func(text string, width int) string {
+		text = cut(printable(text), width)
+		return text + strings.Repeat(" ", width-runewidth.StringWidth(text))
+	}
+	head := "  " + strings.Repeat(" ", names)
+	for _, c := range d.Columns {
+		head += " " + pad(c, width)
+	}
+	s.note(head)
+	for r, name := range d.Rows {
+		line := "  " + pad(name, names)
+		for k, rho := range d.Rho[r] {
+			cell := strings.Repeat(" ", width)
+			if len(rho) > 0 {
+				b := bin(rho, least[k], 0.05)
+				label := fmt.Sprintf("%.0f%%", b.accuracy())
+				if cell = pad(label, width); width >= 8 { // there is room for more than the number
+					cell = s.spark(b, width-5) + " " + pad(label, 4)
+				}
+			}
+			line += " " + cell
+		}
+		s.line(line)
+	}
+	s.note("  percentages are CAcc; red is ρ ≤ 0, on the left")
 }
 
 // smallHistogram is a histogram without a vertical axis, or nil without scores.

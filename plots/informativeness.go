@@ -122,7 +122,25 @@ func NewInformativeness(title string, points []InformativePoint) (*Figure, error
 		keys = append(keys, key{label: "the middle half of the scores", color: prior, mark: box})
 	}
 	return &Figure{
-		title:  title,
+		title: title,
+		text: func(s *sketch) {
+			var rows []textBar
+			for _, pt := range points {
+				col := ansiRed
+				switch {
+				case pt.Rho.Lo > 0:
+					col = ansiBlue
+				case pt.Rho.Hi > 0:
+					col = ansiYellow
+				}
+				name := pt.Name
+				if name == "" {
+					name = "·"
+				}
+				rows = append(rows, textBar{label: name, value: pt.Rho, color: col, after: fmt.Sprintf("ρ %s at I %.3g", pt.Rho, pt.Info)})
+			}
+			s.bars(rows, least, 1)
+		},
 		keys:   keys,
 		height: 2.9 * vg.Inch,
 		body:   func(c draw.Canvas) { p.Draw(c) },

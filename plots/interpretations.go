@@ -87,6 +87,20 @@ func NewInterpretations(t Interpretations) (*Figure, error) {
 	p.Add(grid{vertical: true}, bs)
 	return &Figure{
 		title: title,
+		text: func(s *sketch) {
+			var rows []textBar
+			for i, r := range t.Rows {
+				col, sign := ansiRed, "✗"
+				if r.Satisfies {
+					col, sign = ansiBlue, "✓"
+				}
+				rows = append(rows, textBar{label: sign + " " + names[i], value: Exactly(r.P), color: col, after: number(r.P)})
+			}
+			s.bars(rows, 0, 1)
+			if vectors {
+				s.note("  events in order: " + strings.Join(t.Events, "; "))
+			}
+		},
 		keys: []key{
 			{label: "satisfies the formula", color: blue, mark: box},
 			{label: "does not", color: red, mark: box},

@@ -96,8 +96,30 @@ func NewLadder(title string, logP []float64) (*Figure, error) {
 		c.FillText(sty, vg.Point{X: min(last.X-w/2, c.Max.X-w), Y: band}, name)
 	}))
 
+	// On a terminal a zero is at the lower edge of a logarithmic axis.
+	bottom, format := 0.0, number
+	if least < math.Log(1e-3) {
+		bottom, format = least/math.Ln10, func(x float64) string { return logNumber(x * math.Ln10) }
+		if zero {
+			bottom--
+		}
+	}
 	return &Figure{
-		title:  title,
+		title: title,
+		text: func(s *sketch) {
+			values := make([]float64, n)
+			for i, l := range v {
+				if values[i] = math.Exp(l); least < math.Log(1e-3) {
+					values[i] = math.Max(l/math.Ln10, bottom)
+				}
+			}
+			top := 1.0
+			if least < math.Log(1e-3) {
+				top = 0
+			}
+			s.curve(values, bottom, top, format)
+			s.note(fmt.Sprintf("  P(F≥k) for k = 1 … %d: ∨ %s, ∧ (the likelihood) %s", n, logNumber(v[0]), logNumber(v[n-1])))
+		},
 		keys:   []key{{label: "P(F≥k), which bounds the likelihood from above", color: blue, mark: stroke}, {label: "likelihood", color: red, mark: dot}},
 		height: 2.6 * vg.Inch,
 		body:   func(c draw.Canvas) { p.Draw(c) },

@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -112,6 +113,7 @@ func NewScaling(title string, panels []ScalingPanel) (*Figure, error) {
 	}
 	return &Figure{
 		title:  title,
+		text:   func(s *sketch) { scalingText(s, panels) },
 		keys:   keys,
 		note:   note,
 		height: height,
@@ -129,6 +131,37 @@ func NewScaling(title string, panels []ScalingPanel) (*Figure, error) {
 			}
 		},
 	}, nil
+}
+
+// scalingText draws a bar for each model, from the smallest to the largest of a family.
+func scalingText(s *sketch, panels []ScalingPanel) {
+	var rows []textBar
+	lo, hi := 0.0, 0.0
+	for _, panel := range panels {
+		if len(panels) > 1 {
+			rows = append(rows, textBar{label: cmp.Or(panel.Title, panel.Label), heading: true})
+		}
+		sorted := slices.Clone(panel.Points)
+		slices.SortStableFunc(sorted, func(a, b ScalingPoint) int {
+			return cmp.Or(cmp.Compare(a.Family, b.Family), cmp.Compare(a.Size, b.Size))
+		})
+		for _, pt := range sorted {
+			mark := "○ "
+			if pt.Measured {
+				mark = "● "
+			}
+			after := sizeName(pt.Size) + "  " + minus(fmt.Sprintf("%.4g", pt.Value))
+			if pt.Bar.Lo < pt.Bar.Hi {
+				after += fmt.Sprintf(" (%s … %s)", minus(fmt.Sprintf("%.4g", pt.Bar.Lo)), minus(fmt.Sprintf("%.4g", pt.Bar.Hi)))
+			}
+			rows = append(rows, textBar{label: mark + pt.Model, value: Exactly(pt.Value), after: after})
+			lo, hi = math.Min(lo, pt.Value), math.Max(hi, pt.Value)
+		}
+	}
+	if lo == hi {
+		hi = 1
+	}
+	s.bars(rows, lo, hi)
 }
 
 // drawable checks that a value is finite, and not so large that axes overflow.
