@@ -469,7 +469,11 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 					rt.Fatal(err)
 				}
 				wmc := d.WMC(w)
-				low, high := d.Bounds(lo, hi)
+				b, err := d.Bounds(context.Background(), lo, hi)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				low, high := b.Lo, b.Hi
 				if wmc < low-1e-9 || wmc > high+1e-9 {
 					rt.Fatalf("WMC %g is not in [%g, %g]", wmc, low, high)
 				}

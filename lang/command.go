@@ -259,7 +259,7 @@ func (s *Session) whoCommand(ctx context.Context, u *unit, c *syntax.Command, wo
 	t := &Table{Query: "who", Head: []string{"name", "kind", "stands for"}, flex: 2}
 	for _, name := range s.order {
 		d := s.names[name]
-		if d.params == nil && !d.known {
+		if _, ok := d.known(); d.params == nil && !ok {
 			_, _ = newExpander(s, d.src).definition(d) // to tell its kind; using it will tell what is wrong
 		}
 		t.Cells = append(t.Cells, []string{d.head(), d.kind(), syntax.Format(d.body, syntax.Unicode)})

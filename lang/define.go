@@ -3,6 +3,7 @@ package lang
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
 
 	"github.com/modellog/modellog/internal/nearest"
 	"github.com/modellog/modellog/lang/syntax"
@@ -16,18 +17,36 @@ type definition struct {
 	src    *syntax.Source
 	pos    syntax.Pos
 
-	value value // the body written out, once that was needed
-	known bool  // value is up to date
+	// The body written out, once that was needed. Evaluation fills it in while Complete reads.
+	written atomic.Pointer[writing]
+}
+
+// writing is what a definition was written out to.
+type writing struct {
+	value value
+	stale bool // something has been redefined since
+}
+
+// known returns what a definition stands for, if that is up to date.
+func (d *definition) known() (value, bool) {
+	w := d.written.Load()
+	if w == nil || w.stale {
+		return value{}, false
+	}
+	return w.value, true
 }
 
 // kind says what a definition is, for %who, completion and messages.
 func (d *definition) kind() string {
-	switch {
-	case d.params != nil:
+	if d.params != nil {
 		return "schema"
-	case d.value.kind == ladderValue:
+	}
+	w := d.written.Load() // a stale one tells the kind well enough
+	switch {
+	case w == nil:
+	case w.value.kind == ladderValue:
 		return "ladder"
-	case d.value.kind == formulaValue && d.value.t.op == termAtom && d.value.t.atom.kind != atomText:
+	case w.value.kind == formulaValue && w.value.t.op == termAtom && w.value.t.atom.kind != atomText:
 		return "event"
 	}
 	return "formula"
@@ -78,16 +97,19 @@ func (s *Session) define(u *unit, stmt *syntax.Definition) error {
 // forget marks what all names were written out to as out of date.
 func (s *Session) forget() {
 	for _, d := range s.names {
-		d.known = false
+		if w := d.written.Load(); w != nil {
+			d.written.Store(&writing{w.value, true})
+		}
 	}
 }
 
 // label notes that a definition's name stands for an atom, if it does.
 func (s *Session) label(d *definition) {
-	if !d.known || d.value.kind != formulaValue || d.value.t.op != termAtom {
+	v, ok := d.known()
+	if !ok || v.kind != formulaValue || v.t.op != termAtom {
 		return
 	}
-	key := d.value.t.atom.key
+	key := v.t.atom.key
 	if !slices.Contains(s.labels[key], d.name) {
 		s.labels[key] = append(s.labels[key], d.name)
 	}
@@ -101,7 +123,7 @@ func (s *Session) relabel() {
 		if d.params != nil {
 			continue
 		}
-		if !d.known {
+		if _, ok := d.known(); !ok {
 			// What no longer holds together labels nothing; using it
 			// will say why.
 			if _, err := newExpander(s, d.src).definition(d); err != nil {

@@ -102,8 +102,8 @@ func (e *expander) check(d *definition) error {
 
 // definition returns what a name that is no schema stands for.
 func (e *expander) definition(d *definition) (value, error) {
-	if d.known {
-		return d.value, nil
+	if v, ok := d.known(); ok {
+		return v, nil
 	}
 	v, err := e.body(d, nil, nil)
 	if err != nil {
@@ -112,7 +112,7 @@ func (e *expander) definition(d *definition) (value, error) {
 	if v.kind == textValue || v.kind == numberValue {
 		return value{}, d.src.Errorf(d.body, "a name stands for an event or a formula, and this is %s", v.describe())
 	}
-	d.value, d.known = v, true
+	d.written.Store(&writing{value: v})
 	return v, nil
 }
 

@@ -114,6 +114,26 @@ func (g *grid) lines(st Style) []string {
 	return out
 }
 
+// flow sets parts side by side, closer where that makes them fit, and otherwise in several lines.
+func flow(width, indent int, parts ...string) []string {
+	margin := strings.Repeat(" ", indent)
+	for _, gap := range []int{gap, tightGap} {
+		if line := margin + strings.Join(parts, strings.Repeat(" ", gap)); runewidth.StringWidth(line) <= width {
+			return []string{line}
+		}
+	}
+	lines := []string{margin + parts[0]}
+	for _, p := range parts[1:] {
+		last := &lines[len(lines)-1]
+		if longer := *last + strings.Repeat(" ", tightGap) + p; runewidth.StringWidth(longer) <= width {
+			*last = longer
+		} else {
+			lines = append(lines, margin+p)
+		}
+	}
+	return lines
+}
+
 // minFlex is the least width that a flexible column is cut to.
 const minFlex = 12
 

@@ -39,13 +39,8 @@ type Rung struct {
 	K      int
 	LogWMC Interval // natural logarithm of its probability
 	WMC0   float64  // by chance, Eq. 3
+	Rho    Interval // probabilistic consistency, Eq. 5; NaN where F≥k is certain by chance
 	Info   float64  // informativeness in bits
-}
-
-// Rho is the rung's probabilistic consistency (Eq. 5).
-func (r Rung) Rho() Interval {
-	wmc := expInterval(r.LogWMC)
-	return Interval{Lo: (wmc.Lo - r.WMC0) / (1 - r.WMC0), Hi: (wmc.Hi - r.WMC0) / (1 - r.WMC0)}
 }
 
 // ladder reads a ladder's events.
@@ -66,7 +61,10 @@ func (s *Session) ladder(ctx context.Context, u *unit, title titled, spec *ladde
 	if err := s.readAll(ctx, g); err != nil {
 		return nil, err
 	}
-	l := &Ladder{Name: title.name, Formula: title.formula, Calibration: s.calibration, Events: g.events(nil), x: title.x}
+	l := &Ladder{Name: title.name, Formula: title.formula, Calibration: s.calibration, x: title.x}
+	if l.Events, err = g.events(ctx, nil); err != nil {
+		return nil, err
+	}
 	if needsModel(atomsOf(roots)) {
 		info := s.model.Info()
 		l.Model = &info
@@ -90,14 +88,26 @@ func (s *Session) ladder(ctx context.Context, u *unit, title titled, spec *ladde
 			chance = append(chance, logic.WeightFromProbability(m.WMC0))
 		}
 	}
-	low, high, by := logic.Ladder(lo), logic.Ladder(hi), logic.Ladder(chance)
-	for k := range low {
-		l.Rungs = append(l.Rungs, Rung{
+	var rungs [3][]logic.Rung
+	for i, w := range [][]logic.Weight{lo, hi, chance} {
+		if rungs[i], err = logic.Ladder(ctx, w); err != nil {
+			return nil, err
+		}
+	}
+	for k, by := range rungs[2] {
+		low, high := rungs[0][k], rungs[1][k]
+		r := Rung{
 			K:      k + 1,
-			LogWMC: Interval{Lo: low[k], Hi: high[k]},
-			WMC0:   math.Exp(by[k]),
-			Info:   -by[k] / math.Ln2,
-		})
+			LogWMC: Interval{Lo: low.LogWMC(), Hi: high.LogWMC()},
+			WMC0:   math.Exp(by.LogWMC()),
+			Rho:    calibrate.Exact(math.NaN()),
+			Info:   0 - by.LogWMC()/math.Ln2,
+		}
+		if x, ok := low.Rho(by); ok {
+			r.Rho.Lo = x
+			r.Rho.Hi, _ = high.Rho(by)
+		}
+		l.Rungs = append(l.Rungs, r)
 	}
 	return l, nil
 }
@@ -148,7 +158,7 @@ func (l *Ladder) shown() [][]string {
 			continue
 		}
 		loss := Interval{Lo: -r.LogWMC.Hi, Hi: -r.LogWMC.Lo}
-		rows = append(rows, []string{count(r.K), show(expInterval(r.LogWMC), sig), figures(r.WMC0, sig), show(r.Rho(), sig), figures(r.Info, sig), show(loss, sig)})
+		rows = append(rows, []string{count(r.K), show(expInterval(r.LogWMC), sig), figures(r.WMC0, sig), show(r.Rho, sig), figures(r.Info, sig), show(loss, sig)})
 	}
 	return rows
 }
@@ -166,7 +176,7 @@ func (l *Ladder) MarshalJSON() ([]byte, error) {
 	rungs := []rung{}
 	for _, r := range l.Rungs {
 		rungs = append(rungs, rung{
-			r.K, number(expInterval(r.LogWMC)), number(calibrate.Exact(r.WMC0)), number(r.Rho()),
+			r.K, number(expInterval(r.LogWMC)), number(calibrate.Exact(r.WMC0)), number(r.Rho),
 			number(calibrate.Exact(r.Info)), number(Interval{Lo: -r.LogWMC.Hi, Hi: -r.LogWMC.Lo}),
 		})
 	}

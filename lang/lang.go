@@ -53,6 +53,9 @@ type Error = syntax.Error
 // on in the next line.
 func Incomplete(src string) bool { return syntax.Incomplete(src) }
 
+// MaxSource is how many bytes a program may have.
+const MaxSource = syntax.MaxSource
+
 // Options are what a session needs from outside. Each may be left out.
 type Options struct {
 	// Model is the name of the model that is opened when an event first
@@ -105,7 +108,7 @@ func New(opts Options) *Session {
 	if opts.Cache == nil {
 		opts.Cache = &memory{}
 	}
-	s := &Session{opts: opts, compiled: newDiagramCache()}
+	s := &Session{opts: opts, compiled: newDiagramCache(), calibration: calibrate.Default()}
 	s.reset()
 	return s
 }
@@ -118,9 +121,6 @@ func (s *Session) reset() {
 	s.labels = map[string][]string{}
 	s.order = nil
 	s.figure, s.runs = nil, nil
-	if s.calibration == (calibrate.Calibration{}) {
-		s.calibration = calibrate.Default()
-	}
 }
 
 // Close closes the session's model.

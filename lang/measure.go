@@ -292,7 +292,7 @@ func (g *grounded) given() {
 // exact reports whether every variable's probability is known exactly.
 func (g *grounded) exact() bool {
 	for _, v := range g.vars {
-		if !v.reading.EventP.IsExact() {
+		if !v.reading.Logit.IsExact() { // which the weights are made of
 			return false
 		}
 	}
@@ -300,7 +300,7 @@ func (g *grounded) exact() bool {
 }
 
 // weights returns each variable's weight; where the probability is an
-// interval, its lower end, upper end or neither's middle by side -1, +1.
+// interval, that of its upper end if side is positive, and otherwise of its lower end.
 func (g *grounded) weights(side int) []logic.Weight {
 	w := make([]logic.Weight, len(g.vars))
 	for i, v := range g.vars {
@@ -331,9 +331,14 @@ func (g *grounded) probabilities() (lo, hi []float64) {
 type diagramCache struct {
 	byKey map[[sha256.Size]byte]*logic.Diagram
 	order [][sha256.Size]byte // oldest first
+	nodes int                 // of all together
 }
 
-const maxDiagrams = 128
+// Of more diagrams, or of diagrams of more nodes together (some 50 bytes each), only the latest are kept.
+const (
+	maxDiagrams     = 128
+	maxDiagramNodes = logic.DefaultNodeLimit
+)
 
 func newDiagramCache() *diagramCache {
 	return &diagramCache{byKey: map[[sha256.Size]byte]*logic.Diagram{}}
@@ -341,7 +346,10 @@ func newDiagramCache() *diagramCache {
 
 // compile returns a formula's diagram.
 func (c *diagramCache) compile(ctx context.Context, f *logic.Formula) (*logic.Diagram, error) {
-	key := structure(f)
+	key, err := structure(ctx, f)
+	if err != nil {
+		return nil, err
+	}
 	if d := c.byKey[key]; d != nil {
 		return d, nil
 	}
@@ -352,18 +360,25 @@ func (c *diagramCache) compile(ctx context.Context, f *logic.Formula) (*logic.Di
 		}
 		return nil, err
 	}
-	if len(c.order) == maxDiagrams {
+	c.keep(key, d)
+	return d, nil
+}
+
+// keep adds a diagram and lets go of the oldest where they are too many.
+func (c *diagramCache) keep(key [sha256.Size]byte, d *logic.Diagram) {
+	c.byKey[key] = d
+	c.order = append(c.order, key)
+	c.nodes += d.Size()
+	for len(c.order) > maxDiagrams || c.nodes > maxDiagramNodes && len(c.order) > 1 {
+		c.nodes -= c.byKey[c.order[0]].Size()
 		delete(c.byKey, c.order[0])
 		c.order = c.order[1:]
 	}
-	c.byKey[key] = d
-	c.order = append(c.order, key)
-	return d, nil
 }
 
 // structure hashes a formula as the graph that it is: equal for two formulas
 // exactly when they are built alike over the same variables.
-func structure(f *logic.Formula) [sha256.Size]byte {
+func structure(ctx context.Context, f *logic.Formula) ([sha256.Size]byte, error) {
 	h := sha256.New()
 	ids := map[*logic.Formula]uint64{}
 	var buf []byte
@@ -371,6 +386,9 @@ func structure(f *logic.Formula) [sha256.Size]byte {
 	visit = func(f *logic.Formula) uint64 {
 		if id, ok := ids[f]; ok {
 			return id
+		}
+		if len(ids)&4095 == 4095 && ctx.Err() != nil {
+			return 0 // of no use any more
 		}
 		args := f.Args()
 		kids := make([]uint64, len(args))
@@ -389,5 +407,5 @@ func structure(f *logic.Formula) [sha256.Size]byte {
 		return ids[f]
 	}
 	visit(f)
-	return [sha256.Size]byte(h.Sum(nil))
+	return [sha256.Size]byte(h.Sum(nil)), ctx.Err()
 }

@@ -121,7 +121,10 @@ func (s *Session) plotReport(ctx context.Context, u *unit, c *syntax.Command, ar
 	if err != nil {
 		return nil, err
 	}
-	grad := m.gradient()
+	grad, err := m.gradient(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var events []plots.Event
 	for i, v := range m.g.vars {
 		events = append(events, plots.Event{
@@ -167,9 +170,12 @@ func (s *Session) plotInterpretations(ctx context.Context, u *unit, c *syntax.Co
 			t.Rows = append(t.Rows, x)
 		}
 	} else {
-		m.topModels(maxDrawn, func(truth logic.Interpretation, p Interval) {
+		err := m.topModels(ctx, maxDrawn, func(truth logic.Interpretation, p Interval) {
 			t.Rows = append(t.Rows, plots.Interpretation{Truth: truth[:n], P: p.Lo, Satisfies: true})
 		})
+		if err != nil {
+			return nil, err
+		}
 		if len(t.Rows) == 0 {
 			return nil, errors.New("no interpretation satisfies this formula, so there is none to draw")
 		}

@@ -207,7 +207,7 @@ func (s *Session) plotInformativeness(ctx context.Context, u *unit, c *syntax.Co
 			points = append(points, plots.InformativePoint{Name: clip(name), Info: r.Info, Rho: plots.Range(r.Rho)})
 		case *Ladder:
 			for i, g := range r.Rungs {
-				p := plots.InformativePoint{Info: g.Info, Rho: plots.Range(g.Rho()), Series: name}
+				p := plots.InformativePoint{Info: g.Info, Rho: plots.Range(g.Rho), Series: name}
 				if i == 0 || i == len(r.Rungs)-1 {
 					p.Name = fmt.Sprintf("k = %d", g.K)
 				}

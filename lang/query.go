@@ -121,11 +121,11 @@ func (s *Session) answer(ctx context.Context, query, formula string, g *grounded
 	case "cacc":
 		return &Value{Query: query, Formula: formula, Verdict: &m.CAcc}, nil
 	case "grad":
-		return m.gradTable(formula), nil
+		return m.gradTable(ctx, formula)
 	case "marginals":
-		return m.marginalTable(formula), nil
+		return m.marginalTable(ctx, formula)
 	case "models":
-		return m.modelTable(formula, k), nil
+		return m.modelTable(ctx, formula, k)
 	case "mpe":
 		return m.mpeTable(formula)
 	}
@@ -156,8 +156,11 @@ func (v *variable) asked() string {
 }
 
 // gradTable shows ∂WMC/∂p for each variable.
-func (m *measurement) gradTable(formula string) *Table {
-	grad := m.gradient()
+func (m *measurement) gradTable(ctx context.Context, formula string) (*Table, error) {
+	grad, err := m.gradient(ctx)
+	if err != nil {
+		return nil, err
+	}
 	t := &Table{Query: "grad", Formula: formula, Head: []string{"event", "asked", "p", "∂WMC/∂p"}, flex: 1}
 	for i := range m.g.vars {
 		v := &m.g.vars[i]
@@ -169,12 +172,15 @@ func (m *measurement) gradTable(formula string) *Table {
 			Grad number `json:"grad"`
 		}{v.row(), number(v.reading.EventP), number(grad[i])})
 	}
-	return t
+	return t, nil
 }
 
 // marginalTable shows each variable's probability given the formula.
-func (m *measurement) marginalTable(formula string) *Table {
-	given := m.marginals()
+func (m *measurement) marginalTable(ctx context.Context, formula string) (*Table, error) {
+	given, err := m.marginals(ctx)
+	if err != nil {
+		return nil, err
+	}
 	t := &Table{Query: "marginals", Formula: formula, Head: []string{"event", "asked", "p", "p given F"}, flex: 1}
 	for i := range m.g.vars {
 		v := &m.g.vars[i]
@@ -189,7 +195,7 @@ func (m *measurement) marginalTable(formula string) *Table {
 	if m.WMC.Hi == 0 {
 		t.Note = "the formula has probability 0, so nothing can be said given that it holds"
 	}
-	return t
+	return t, nil
 }
 
 // wideInterpretation is the number of variables up to which an interpretation
@@ -198,7 +204,7 @@ const wideInterpretation = 6
 
 // modelTable shows the most probable satisfying interpretations, as Figure 2
 // C–E does.
-func (m *measurement) modelTable(formula string, k int) *Table {
+func (m *measurement) modelTable(ctx context.Context, formula string, k int) (*Table, error) {
 	t := &Table{Query: "models", Formula: formula, flex: -1}
 	n := len(m.g.vars)
 	if n <= wideInterpretation {
@@ -213,7 +219,7 @@ func (m *measurement) modelTable(formula string, k int) *Table {
 	chance := math.Exp2(-float64(n))
 
 	shown := 0
-	m.topModels(k, func(truth logic.Interpretation, p Interval) {
+	err := m.topModels(ctx, k, func(truth logic.Interpretation, p Interval) {
 		shown++
 		var row []string
 		interpretation := make(map[string]bool, n)
@@ -234,13 +240,20 @@ func (m *measurement) modelTable(formula string, k int) *Table {
 			Chance         float64         `json:"chance"`
 		}{interpretation, number(p), chance})
 	})
+	if err != nil {
+		return nil, err
+	}
 	total := m.d.Count()
 	all := new(big.Int).Lsh(big.NewInt(1), uint(n))
 	t.Note = fmt.Sprintf("%s of %s interpretations satisfy it", bigCount(total), bigCount(all))
-	if total.Cmp(big.NewInt(int64(shown))) > 0 {
-		t.Note += fmt.Sprintf("; these are the %s most probable (models(F, k) shows more)", count(shown))
+	by := ""
+	if !m.g.exact() {
+		by = " by their upper ends"
 	}
-	return t
+	if total.Cmp(big.NewInt(int64(shown))) > 0 {
+		t.Note += fmt.Sprintf("; these are the %s most probable%s (models(F, k) shows more)", count(shown), by)
+	}
+	return t, nil
 }
 
 func truthMark(b bool) string {

@@ -30,6 +30,10 @@ type Report struct {
 	Loss Interval      // semantic loss in nats, Eq. 2; +Inf where WMC is 0
 	CAcc logic.Verdict // Eq. 6
 
+	// Whether any interpretation satisfies the formula, and whether all do. WMC0 does not tell where
+	// there are many events.
+	Satisfiable, Valid bool
+
 	Events      []ReportEvent
 	Model       *lm.Info // nil where no event asks a model
 	Calibration calibrate.Calibration
@@ -48,7 +52,9 @@ type ReportEvent struct {
 
 // Joint says how an event's tokens make up the event.
 type Joint struct {
-	AtLeast int // how many of them must hold: all for an event and a likelihood formula
+	AtLeast int      // how many of them must hold: all for an event and a likelihood formula
+	P       Interval // raw probability that all hold; NaN where fewer need to
+	EventP  Interval // probability of the event: that AtLeast of them hold
 }
 
 // ReportToken is a token event: what the model was asked, and what it said.
@@ -156,12 +162,20 @@ func (s *Session) report(ctx context.Context, u *unit, title titled, t *term) (*
 	if err != nil {
 		return nil, err
 	}
-	grad := m.gradient()
+	grad, err := m.gradient(ctx)
+	if err != nil {
+		return nil, err
+	}
+	events, err := g.events(ctx, grad)
+	if err != nil {
+		return nil, err
+	}
 	r := &Report{
 		Name: title.name, Formula: title.formula,
 		WMC: m.WMC, WMC0: m.WMC0, Rho: m.Rho, Info: m.Info, Loss: m.Loss, CAcc: m.CAcc,
+		Satisfiable: m.d.Satisfiable(), Valid: m.d.Valid(),
 		Calibration: s.calibration,
-		Events:      g.events(grad),
+		Events:      events,
 		x:           title.x,
 		short:       s.shorten(u, title.x, g),
 	}
@@ -176,7 +190,7 @@ func (s *Session) report(ctx context.Context, u *unit, title titled, t *term) (*
 }
 
 // events returns what was asked and said of each event.
-func (g *grounded) events(grad []Interval) []ReportEvent {
+func (g *grounded) events(ctx context.Context, grad []Interval) ([]ReportEvent, error) {
 	events := make([]ReportEvent, 0, len(g.atoms))
 	for _, a := range g.atoms {
 		e := ReportEvent{Name: a.label, Given: a.kind == atomProb, Joint: Joint{AtLeast: len(a.vars)}}
@@ -201,9 +215,49 @@ func (g *grounded) events(grad []Interval) []ReportEvent {
 			}
 			e.Tokens = append(e.Tokens, t)
 		}
+		var err error
+		if e.Joint, err = joint(ctx, e.Joint.AtLeast, e.Tokens); err != nil {
+			return nil, err
+		}
 		events = append(events, e)
 	}
-	return events
+	return events, nil
+}
+
+// joint says what at least k token events make together.
+func joint(ctx context.Context, k int, tokens []ReportToken) (Joint, error) {
+	j := Joint{AtLeast: k, P: calibrate.Exact(math.NaN())}
+	if len(tokens) == 1 {
+		j.P, j.EventP = tokens[0].P, tokens[0].EventP
+		return j, nil
+	}
+	if k < len(tokens) {
+		end := func(p func(ReportToken) float64) (float64, error) {
+			w := make([]logic.Weight, len(tokens))
+			for i, t := range tokens {
+				w[i] = logic.WeightFromProbability(p(t))
+			}
+			rungs, err := logic.Ladder(ctx, w)
+			if err != nil || k > len(rungs) {
+				return 0, err
+			}
+			return math.Exp(rungs[k-1].LogWMC()), nil
+		}
+		var err error
+		if j.EventP.Lo, err = end(func(t ReportToken) float64 { return t.EventP.Lo }); err == nil {
+			j.EventP.Hi, err = end(func(t ReportToken) float64 { return t.EventP.Hi })
+		}
+		return j, err
+	}
+	logP, logEvent := Interval{}, Interval{}
+	for _, t := range tokens {
+		logP.Lo += t.LogP.Lo
+		logP.Hi += t.LogP.Hi
+		logEvent.Lo += math.Log(t.EventP.Lo)
+		logEvent.Hi += math.Log(t.EventP.Hi)
+	}
+	j.P, j.EventP = expInterval(logP), expInterval(logEvent)
+	return j, nil
 }
 
 func expInterval(i Interval) Interval { return Interval{Lo: math.Exp(i.Lo), Hi: math.Exp(i.Hi)} }
@@ -214,9 +268,9 @@ func (r *Report) Kind() string { return "report" }
 // verdict is the word at the end of a report's first line.
 func (r *Report) verdict() (word, style string) {
 	switch {
-	case r.WMC0 == 0:
+	case !r.Satisfiable:
 		return "never true", styleDoubt
-	case r.WMC0 == 1:
+	case r.Valid:
 		return "always true", styleDoubt
 	case r.CAcc == logic.Consistent:
 		return "consistent", styleGood
@@ -231,13 +285,13 @@ func (r *Report) verdict() (word, style string) {
 // size and C, the event's probability and its gradient.
 func (r *Report) Text(st Style) string {
 	table := eventGrid(r.Events, true)
-	scores := fmt.Sprintf("  WMC %s   WMC₀ %s   ρ %s   I %s bits   loss %s",
-		show(r.WMC, sig), figures(r.WMC0, sig), show(r.Rho, sig), figures(r.Info, sig), show(r.Loss, sig))
+	scores := flow(st.width(), 2, "WMC "+show(r.WMC, sig), "WMC₀ "+figures(r.WMC0, sig), "ρ "+show(r.Rho, sig),
+		"I "+figures(r.Info, sig)+" bits", "loss "+show(r.Loss, sig))
 	lines := table.lines
 	if len(table.head) > 4 && !table.fits(st) {
 		lines = table.stacked // intervals, on a narrow terminal
 	}
-	body := append([]string{scores}, lines(st)...)
+	body := append(scores, lines(st)...)
 
 	word, style := r.verdict()
 	out := append([]string{header(r.Name, r.Formula, formatted(r.short), word, style, st, body)}, body...)
@@ -431,6 +485,8 @@ type jsonEvent struct {
 	C      *number     `json:"c"`
 	EventP number      `json:"event_p"`
 	Steps  []jsonToken `json:"steps"`
+
+	AtLeast int `json:"at_least,omitempty"` // of the steps, where not all need to hold
 }
 
 type jsonToken struct {
@@ -451,8 +507,8 @@ type jsonToken struct {
 // prompt in JSON. In a longer text each prompt is the one before it and its token.
 const maxPrompts = 64
 
-// jsonEvents gives each event with the probability that all its tokens hold, and
-// its tokens one by one. An event of one token has its C.
+// jsonEvents gives each event with its probability, and its tokens one by one. An
+// event of one token has its C.
 func jsonEvents(events []ReportEvent) []jsonEvent {
 	out := []jsonEvent{}
 	for _, e := range events {
@@ -460,7 +516,6 @@ func jsonEvents(events []ReportEvent) []jsonEvent {
 		if !e.Given {
 			j.Prefix, j.Target = &e.Prefix, &e.Target
 		}
-		logP, logEvent := Interval{}, Interval{}
 		for i, t := range e.Tokens {
 			jt := jsonToken{
 				LogP: number(t.LogP), P: number(t.P), C: number(t.C), Size: number(t.Size),
@@ -475,16 +530,14 @@ func jsonEvents(events []ReportEvent) []jsonEvent {
 				j.Pieces = append(j.Pieces, t.Piece)
 			}
 			j.Steps = append(j.Steps, jt)
-			logP.Lo += t.LogP.Lo
-			logP.Hi += t.LogP.Hi
-			logEvent.Lo += math.Log(t.EventP.Lo)
-			logEvent.Hi += math.Log(t.EventP.Hi)
 		}
-		j.P, j.EventP = number(expInterval(logP)), number(expInterval(logEvent))
+		j.P, j.EventP = number(e.Joint.P), number(e.Joint.EventP)
+		if e.Joint.AtLeast < len(e.Tokens) {
+			j.AtLeast = e.Joint.AtLeast
+		}
 		if len(e.Tokens) == 1 {
-			t := e.Tokens[0]
-			c := number(t.C)
-			j.P, j.C, j.EventP = number(t.P), &c, number(t.EventP)
+			c := number(e.Tokens[0].C)
+			j.C = &c
 		}
 		out = append(out, j)
 	}

@@ -110,11 +110,12 @@ func (s *Session) runCommand(ctx context.Context, u *unit, c *syntax.Command, wo
 	}
 	err = r.all(ctx, in, limit)
 	if err != nil && ctx.Err() == nil {
-		return u.src.Errorf(words[1], "%w", err)
+		err = u.src.Errorf(words[1], "%w", err)
 	}
 	if err != nil && r.Scored == 0 {
 		return err
 	}
+	// What has been measured is shown, whatever ended the run.
 	r.Stopped = err != nil
 	r.finish()
 	if r.Scored > 0 {

@@ -31,7 +31,7 @@ func (s *Session) measure(ctx context.Context, g *grounded, f *logic.Formula) (*
 	}
 	m := &measurement{g: g, d: d}
 	if !g.exact() {
-		return m, m.bound()
+		return m, m.bound(ctx)
 	}
 	sc, err := logic.Score(d, g.weights(0))
 	if err != nil {
@@ -46,8 +46,8 @@ func (s *Session) measure(ctx context.Context, g *grounded, f *logic.Formula) (*
 }
 
 // bound bounds the scores where probabilities are intervals.
-func (m *measurement) bound() error {
-	sc, err := logic.ScoreBounds(m.d, m.g.weights(-1), m.g.weights(+1))
+func (m *measurement) bound(ctx context.Context) error {
+	sc, err := logic.ScoreBounds(ctx, m.d, m.g.weights(-1), m.g.weights(+1))
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (m *measurement) bound() error {
 
 // gradient returns ∂WMC/∂p for each variable, all from one backward pass where
 // the probabilities are exact.
-func (m *measurement) gradient() []Interval {
+func (m *measurement) gradient(ctx context.Context) ([]Interval, error) {
 	out := make([]Interval, len(m.g.vars))
 	if m.g.exact() {
 		dst := make([]float64, len(m.g.vars))
@@ -69,33 +69,42 @@ func (m *measurement) gradient() []Interval {
 		for i, x := range dst {
 			out[i] = calibrate.Exact(x)
 		}
-		return out
+		return out, nil
 	}
 	// ∂WMC/∂p(v) = WMC(F|v) − WMC(F|¬v), each bounded.
-	m.conditioned(func(i int, with, without Interval) {
+	err := m.conditioned(ctx, func(i int, with, without Interval) {
 		out[i] = Interval{Lo: with.Lo - without.Hi, Hi: with.Hi - without.Lo}
 	})
-	return out
+	return out, err
 }
 
 // conditioned bounds WMC(F|v) and WMC(F|¬v) for each variable v.
-func (m *measurement) conditioned(yield func(i int, with, without Interval)) {
+func (m *measurement) conditioned(ctx context.Context, yield func(i int, with, without Interval)) error {
 	lo, hi := m.g.probabilities()
-	at := func(i int, p float64) (x Interval) {
+	at := func(i int, p float64) (Interval, error) {
 		l, h := lo[i], hi[i]
 		lo[i], hi[i] = p, p
-		x.Lo, x.Hi = m.d.Bounds(lo, hi)
+		x, err := m.d.Bounds(ctx, lo, hi)
 		lo[i], hi[i] = l, h
-		return x
+		return Interval(x), err
 	}
 	for i := range m.g.vars {
-		yield(i, at(i, 1), at(i, 0))
+		with, err := at(i, 1)
+		if err != nil {
+			return err
+		}
+		without, err := at(i, 0)
+		if err != nil {
+			return err
+		}
+		yield(i, with, without)
 	}
+	return nil
 }
 
 // marginals returns each variable's probability given that the formula holds;
 // NaN where the formula cannot hold.
-func (m *measurement) marginals() []Interval {
+func (m *measurement) marginals(ctx context.Context) ([]Interval, error) {
 	out := make([]Interval, len(m.g.vars))
 	if m.g.exact() {
 		dst := make([]float64, len(m.g.vars))
@@ -106,7 +115,7 @@ func (m *measurement) marginals() []Interval {
 			}
 			out[i] = calibrate.Exact(x)
 		}
-		return out
+		return out, nil
 	}
 	// By Bayes: p·WMC(F|v) against (1−p)·WMC(F|¬v), each at its ends.
 	share := func(yes, no float64) float64 {
@@ -116,7 +125,7 @@ func (m *measurement) marginals() []Interval {
 		return yes / (yes + no)
 	}
 	lo, hi := m.g.probabilities()
-	m.conditioned(func(i int, with, without Interval) {
+	err := m.conditioned(ctx, func(i int, with, without Interval) {
 		out[i] = Interval{
 			Lo: share(lo[i]*with.Lo, (1-lo[i])*without.Hi),
 			Hi: share(hi[i]*with.Hi, (1-hi[i])*without.Lo),
@@ -125,15 +134,23 @@ func (m *measurement) marginals() []Interval {
 			out[i] = Interval{Lo: 0, Hi: 1} // the formula may be impossible
 		}
 	})
-	return out
+	return out, err
 }
 
 // topModels hands over the k most probable satisfying interpretations, each
 // with its probability. Where probabilities are intervals the order is that of
 // their upper ends.
-func (m *measurement) topModels(k int, yield func(truth logic.Interpretation, p Interval)) {
+func (m *measurement) topModels(ctx context.Context, k int, yield func(truth logic.Interpretation, p Interval)) error {
 	lo, hi := m.g.weights(-1), m.g.weights(+1)
-	for _, x := range m.d.TopModels(hi, k) {
+	upper := make([]logic.Weight, len(hi))
+	for i := range upper {
+		upper[i] = logic.Weight{P: hi[i].P, Q: lo[i].Q}
+	}
+	models, err := m.d.TopModels(ctx, upper, k)
+	if err != nil {
+		return err
+	}
+	for _, x := range models {
 		if m.g.exact() {
 			yield(x.Interpretation, calibrate.Exact(math.Exp(x.LogProb)))
 			continue
@@ -148,4 +165,5 @@ func (m *measurement) topModels(k int, yield func(truth logic.Interpretation, p 
 		}
 		yield(x.Interpretation, p)
 	}
+	return nil
 }

@@ -102,6 +102,8 @@ func BenchmarkEvaluate(b *testing.B) {
 func BenchmarkLadder(b *testing.B) {
 	w := benchWeights(1000)
 	for b.Loop() {
-		Ladder(w)
+		if _, err := Ladder(context.Background(), w); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

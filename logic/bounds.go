@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -14,30 +15,34 @@ type Range struct{ Lo, Hi float64 }
 // in which it is monotone over the box (by their polarity in the formula, or by the sign of the
 // derivative's bounds) are set to the end that matters; what is left is split on, within a budget, and
 // bounded on the diagram. Where all variables are decided the bounds are tight; they are always rounded
-// outwards. A bound that is no number counts as unknown, 0 or 1.
-func (d *Diagram) Bounds(lo, hi []float64) (float64, float64) {
+// outwards. A bound that is no number counts as unknown, 0 or 1. The error is ctx's, soon after ctx ends.
+func (d *Diagram) Bounds(ctx context.Context, lo, hi []float64) (Range, error) {
 	low, high := make([]Weight, d.width()), make([]Weight, d.width())
 	for _, v := range d.vars {
 		low[v], high[v] = WeightFromProbability(lo[v]), WeightFromProbability(hi[v])
 	}
-	b := d.bound(low, high)
-	return b.low.p, b.high.p
+	b, err := d.bound(ctx, low, high)
+	return Range{b.low.p, b.high.p}, err
 }
 
 // extreme is a sure bound on WMC from one side: p on WMC(F), q on WMC(¬F) from the other, and p's
 // logarithm. at is the corner where it is attained, nil if it is not known to be.
 type extreme struct {
 	p, q, log float64
+	fail      scaled // q, where it underflows too
 	at        []Weight
 }
 
-type bounds struct {
-	low, high extreme
-	exact     bool // the box is a point
+// corner is the extreme at given weights.
+func (d *Diagram) corner(w []Weight) extreme {
+	p, q := d.both(w)
+	return extreme{min(p, 1), min(q, 1), min(0, d.logOf(w, p, q, d.root)), d.failure(w, q), w}
 }
 
+type bounds struct{ low, high extreme }
+
 // bound bounds WMC over the box [lo, hi], which it puts in order.
-func (d *Diagram) bound(lo, hi []Weight) bounds {
+func (d *Diagram) bound(ctx context.Context, lo, hi []Weight) (b bounds, err error) {
 	lo, hi = slices.Clone(lo), slices.Clone(hi)
 	point := true
 	for _, v := range d.leaf {
@@ -53,25 +58,33 @@ func (d *Diagram) bound(lo, hi []Weight) bounds {
 		point = point && lo[v] == hi[v]
 	}
 	if point {
-		p, q := d.both(lo)
-		x := extreme{min(p, 1), min(q, 1), min(0, d.logOf(lo, p, q, d.root)), lo}
-		return bounds{x, x, true}
+		x := d.corner(lo)
+		return bounds{x, x}, ctx.Err()
 	}
 	// A split costs some passes over the diagram; a large one gets fewer.
 	budget := min(max(1, 1_000_000/(1+len(d.nodes))), 512)
-	b := bounds{low: d.extreme(lo, hi, -1, budget), high: d.extreme(lo, hi, 1, budget)}
+	if b.low, err = d.extreme(ctx, lo, hi, -1, budget); err == nil {
+		b.high, err = d.extreme(ctx, lo, hi, 1, budget)
+	}
+	if err != nil {
+		return b, fmt.Errorf("bounding a formula of %d variables: %w", len(d.vars), err)
+	}
 	slack := 0x1p-52 * float64(4*(1+len(d.leaf)+len(d.nodes)))
 	b.low.p = max(0, b.low.p*(1-slack))
 	b.low.log -= slack
 	b.low.q = min(1, b.low.q*(1+slack))
+	if b.low.fail = b.low.fail.mul(scale(1+slack, 0)); b.low.fail.float() > 1 {
+		b.low.fail = scaled{1, 0}
+	}
 	b.high.p = min(1, b.high.p*(1+slack))
 	b.high.log = min(0, b.high.log+slack)
 	b.high.q = max(0, b.high.q*(1-slack))
-	return b
+	b.high.fail = b.high.fail.mul(scale(max(0, 1-slack), 0))
+	return b, nil
 }
 
 // extreme returns the least (side -1) or greatest (side 1) WMC over the box, or a sure bound on it.
-func (d *Diagram) extreme(lo, hi []Weight, side int, budget int) extreme {
+func (d *Diagram) extreme(ctx context.Context, lo, hi []Weight, side int, budget int) (extreme, error) {
 	lo, hi = slices.Clone(lo), slices.Clone(hi)
 	free := make([]int, 0, len(d.leaf)) // leaves not yet decided
 	decide := func(i int, increasing bool) {
@@ -95,6 +108,9 @@ func (d *Diagram) extreme(lo, hi []Weight, side int, budget int) extreme {
 	}
 	var box *interval
 	for len(free) > 0 {
+		if err := ctx.Err(); err != nil {
+			return extreme{}, err
+		}
 		box = d.interval(lo, hi)
 		left := free[:0]
 		for _, i := range free {
@@ -115,8 +131,7 @@ func (d *Diagram) extreme(lo, hi []Weight, side int, budget int) extreme {
 		free = left
 	}
 	if len(free) == 0 {
-		p, q := d.both(lo)
-		return extreme{min(p, 1), min(q, 1), min(0, d.logOf(lo, p, q, d.root)), lo}
+		return d.corner(lo), ctx.Err()
 	}
 	if budget > 1 {
 		// Split on the variable that may matter most; in each half it is decided.
@@ -131,13 +146,19 @@ func (d *Diagram) extreme(lo, hi []Weight, side int, budget int) extreme {
 		v := d.leaf[best]
 		l, h := lo[v], hi[v]
 		hi[v] = l
-		a := d.extreme(lo, hi, side, budget/2)
-		lo[v], hi[v] = h, h
-		b := d.extreme(lo, hi, side, budget/2)
-		if (a.log < b.log || a.log == b.log && a.p < b.p) == (side < 0) {
-			return a
+		a, err := d.extreme(ctx, lo, hi, side, budget/2)
+		if err != nil {
+			return a, err
 		}
-		return b
+		lo[v], hi[v] = h, h
+		b, err := d.extreme(ctx, lo, hi, side, budget/2)
+		if err != nil {
+			return b, err
+		}
+		if (a.log < b.log || a.log == b.log && a.p < b.p) == (side < 0) {
+			return a, nil
+		}
+		return b, nil
 	}
 	var x extreme
 	if side < 0 {
@@ -155,7 +176,8 @@ func (d *Diagram) extreme(lo, hi []Weight, side int, budget int) extreme {
 	case side > 0:
 		x.log = math.Log(tiny)
 	}
-	return x
+	x.fail = scale(min(x.q, 1), 0)
+	return x, nil
 }
 
 // interval holds bounds on every edge's probability and on every slot's derivative over a box.
@@ -246,11 +268,14 @@ type ScoreRanges struct {
 	CAcc       Verdict // Eq. 6; Undecided when the bounds admit both
 	Info       float64 // bits, exact
 	Loss       Range   // Eq. 2 in nats
+
+	Satisfiable, Valid bool // as in Scores
 }
 
 // ScoreBounds bounds a compiled formula's measures when each weight lies between lo[v] and hi[v] (by P).
-// Where they are equal for all variables the result equals Score's.
-func ScoreBounds(d *Diagram, lo, hi []Weight) (ScoreRanges, error) {
+// Where they are equal for all variables the result equals Score's. It returns ctx's error soon after ctx
+// ends.
+func ScoreBounds(ctx context.Context, d *Diagram, lo, hi []Weight) (ScoreRanges, error) {
 	for _, w := range [][]Weight{lo, hi} {
 		if err := d.Check(w); err != nil {
 			return ScoreRanges{}, err
@@ -261,22 +286,22 @@ func ScoreBounds(d *Diagram, lo, hi []Weight) (ScoreRanges, error) {
 			return ScoreRanges{}, fmt.Errorf("variable %d: the lower bound %g lies above the upper bound %g", int(v), lo[v].P, hi[v].P)
 		}
 	}
-	b := d.bound(lo, hi)
+	b, err := d.bound(ctx, lo, hi)
+	if err != nil {
+		return ScoreRanges{}, err
+	}
 	u := d.uninformed()
 	s := ScoreRanges{
 		WMC:  Range{b.low.p, b.high.p},
 		WMC0: u.wmc0,
 		Info: u.info,
 		Loss: Range{0 - b.high.log, 0 - b.low.log},
+
+		Satisfiable: d.Satisfiable(), Valid: d.Valid(),
 	}
-	s.Rho.Lo, s.RhoDefined = d.rho(b.low.p, b.low.q)
-	s.Rho.Hi, _ = d.rho(b.high.p, b.high.q)
-	above := func(x extreme) bool {
-		if x.at != nil {
-			return d.better(x.at, x.log)
-		}
-		return x.log > u.log
-	}
+	s.Rho.Lo, s.RhoDefined = rho(scale(b.low.p, 0), b.low.fail, u.p, u.q)
+	s.Rho.Hi, _ = rho(scale(b.high.p, 0), b.high.fail, u.p, u.q)
+	above := func(x extreme) bool { return d.better(x.at, x.log, x.fail) }
 	switch {
 	case above(b.low):
 		s.CAcc = Consistent

@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"context"
 	"math"
 	"slices"
 	"testing"
@@ -36,13 +37,17 @@ func TestBoundsHoldEverywhereAndAreTight(t *testing.T) {
 		for i := range lo {
 			flo[i], fhi[i] = lo[i].P, hi[i].P
 		}
-		low, high := x.d.Bounds(flo, fhi)
-		r, err := ScoreBounds(x.d, lo, hi)
+		wmc, err := x.d.Bounds(context.Background(), flo, fhi)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.WMC != (Range{low, high}) {
-			t.Fatalf("ScoreBounds says %v, Bounds %v, %v", r.WMC, low, high)
+		low, high := wmc.Lo, wmc.Hi
+		r, err := ScoreBounds(context.Background(), x.d, lo, hi)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.WMC != wmc {
+			t.Fatalf("ScoreBounds says %v, Bounds %v", r.WMC, wmc)
 		}
 		check := func(w []Weight) float64 {
 			s, err := Score(x.d, w)
@@ -96,7 +101,14 @@ func TestBoundsWithoutSplitting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := draw(t, 8)
 		lo, hi := genBox(t, x.n)
-		low, high := x.d.extreme(lo, hi, -1, 1), x.d.extreme(lo, hi, 1, 1)
+		low, err := x.d.extreme(context.Background(), lo, hi, -1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		high, err := x.d.extreme(context.Background(), lo, hi, 1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
 		least, most := 1.0, 0.0
 		for c := 0; c < 1<<x.n; c++ {
 			w := slices.Clone(lo)
@@ -124,7 +136,7 @@ func TestBoundsOfAPoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := ScoreBounds(x.d, x.w, x.w)
+		r, err := ScoreBounds(context.Background(), x.d, x.w, x.w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,12 +148,12 @@ func TestBoundsOfAPoint(t *testing.T) {
 
 func TestBoundsOfTheUnknown(t *testing.T) {
 	d := compile(t, Xor(lit(0), lit(1)))
-	low, high := d.Bounds([]float64{math.NaN(), 0.5}, []float64{math.NaN(), 0.5})
-	if low > 0.5 || high < 0.5 || low < 0.5-1e-12 || high > 0.5+1e-12 {
-		t.Errorf("%v … %v, want ½", low, high)
+	r, err := d.Bounds(context.Background(), []float64{math.NaN(), 0.5}, []float64{math.NaN(), 0.5})
+	if err != nil || r.Lo > 0.5 || r.Hi < 0.5 || r.Lo < 0.5-1e-12 || r.Hi > 0.5+1e-12 {
+		t.Errorf("%v, %v, want ½", r, err)
 	}
-	if low, high = d.Bounds([]float64{0, math.NaN()}, []float64{1, math.NaN()}); low != 0 || high != 1 {
-		t.Errorf("%v … %v, want 0 … 1", low, high)
+	if r, err = d.Bounds(context.Background(), []float64{0, math.NaN()}, []float64{1, math.NaN()}); err != nil || r != (Range{0, 1}) {
+		t.Errorf("%v, %v, want 0 … 1", r, err)
 	}
 	// A conjunction of 2,000: the loss is bounded where WMC underflows.
 	var fs []*Formula
@@ -150,11 +162,11 @@ func TestBoundsOfTheUnknown(t *testing.T) {
 		fs = append(fs, lit(i))
 		lo, hi = append(lo, WeightFromLog(-3)), append(hi, WeightFromLog(-2))
 	}
-	r, err := ScoreBounds(compile(t, And(fs...)), lo, hi)
-	if err != nil || !near(r.Loss.Lo, 4000, 1e-9) || !near(r.Loss.Hi, 6000, 1e-9) || r.CAcc != Inconsistent {
-		t.Errorf("%+v, %v", r, err)
+	s, err := ScoreBounds(context.Background(), compile(t, And(fs...)), lo, hi)
+	if err != nil || !near(s.Loss.Lo, 4000, 1e-9) || !near(s.Loss.Hi, 6000, 1e-9) || s.CAcc != Inconsistent {
+		t.Errorf("%+v, %v", s, err)
 	}
-	if _, err := ScoreBounds(d, []Weight{{0.6, 0.4}, {0.5, 0.5}}, []Weight{{0.5, 0.5}, {0.5, 0.5}}); err == nil {
+	if _, err := ScoreBounds(context.Background(), d, []Weight{{0.6, 0.4}, {0.5, 0.5}}, []Weight{{0.5, 0.5}, {0.5, 0.5}}); err == nil {
 		t.Error("a lower bound above the upper one is accepted")
 	}
 }

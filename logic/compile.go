@@ -90,7 +90,8 @@ func Compile(ctx context.Context, f *Formula, opts ...Option) (*Diagram, error) 
 	for _, o := range opts {
 		o(c)
 	}
-	vars := f.Vars()
+	ended := func() bool { return ctx.Err() != nil }
+	vars := f.varsUntil(ended)
 	c.b = newBuilder(len(vars))
 	fail := func() error {
 		if c.err == nil || errors.Is(c.err, ErrTooLarge) { // of itself only memory stops a store
@@ -121,7 +122,11 @@ func Compile(ctx context.Context, f *Formula, opts ...Option) (*Diagram, error) 
 	if top == edgeStop {
 		return nil, fail()
 	}
-	return newDiagram(c.b, top, conv.vars, vars, f.polarities()), nil
+	polarities := f.polarities(ended)
+	if c.err = ctx.Err(); c.err != nil {
+		return nil, fail()
+	}
+	return newDiagram(c.b, top, conv.vars, vars, polarities), nil
 }
 
 // compile returns the diagram of a residual over the modules' atoms.

@@ -100,7 +100,7 @@ func (c *converter) parts(f *Formula) (kids []signed, outer bool) {
 func (c *converter) convert(root *Formula) fedge {
 	c.refs = make(map[*Formula]int)
 	c.done = make(map[*Formula]fedge)
-	root.postorder(func(f *Formula) {
+	root.postorder(c.s.stop, func(f *Formula) {
 		for _, a := range f.args {
 			c.refs[a]++
 		}

@@ -9,7 +9,7 @@ import (
 type uninformed struct {
 	count *big.Int
 	wmc0  float64 // nearest to the exact ratio
-	fail  float64 // 1 − WMC₀, nearest to the exact ratio
+	p, q  scaled  // WMC₀ and 1 − WMC₀, nearest to the exact ratios; they do not underflow
 	log   float64 // natural logarithm of the exact ratio
 	info  float64 // bits
 }
@@ -35,18 +35,16 @@ func (d *Diagram) uninformed() *uninformed {
 		u.count = d.count()
 		total := new(big.Int).Lsh(big.NewInt(1), uint(n))
 		others := new(big.Int).Sub(total, u.count)
-		u.fail = ratio(others, n)
+		u.p, u.q = ratio(u.count, n), ratio(others, n)
+		u.wmc0 = u.p.float()
 		switch {
 		case u.count.Sign() == 0:
 			u.log, u.info = math.Inf(-1), math.Inf(1)
 		case others.Sign() == 0:
-			u.wmc0 = 1
 		case others.Cmp(u.count) < 0: // next to a tautology
-			u.wmc0 = ratio(u.count, n)
-			u.log = math.Log1p(-u.fail)
+			u.log = math.Log1p(-u.q.float())
 			u.info = -u.log / math.Ln2
 		default:
-			u.wmc0 = ratio(u.count, n)
 			u.info = float64(n) - log2(u.count)
 			u.log = -u.info * math.Ln2
 		}
@@ -55,14 +53,15 @@ func (d *Diagram) uninformed() *uninformed {
 }
 
 // ratio returns x/2ⁿ, correctly rounded.
-func ratio(x *big.Int, n int) float64 {
+func ratio(x *big.Int, n int) scaled {
 	if x.Sign() == 0 {
-		return 0
+		return scaled{}
 	}
 	f := new(big.Float).SetInt(x) // as precise as x is long
-	f.SetMantExp(f, -n)
-	r, _ := f.Float64()
-	return r
+	m := new(big.Float)
+	e := f.MantExp(m) - n
+	r, _ := m.Float64()
+	return scale(math.Ldexp(r, e%256), int32(e/256))
 }
 
 // log2 returns the binary logarithm of x > 0, exact for powers of two.

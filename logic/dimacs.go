@@ -37,9 +37,12 @@ const (
 //	c t mc | wmc
 //	c p weight LITERAL WEIGHT 0
 //
-// WEIGHT is a decimal number or a fraction such as 1/3, of any sign and size. A variable without weights
-// weighs 1 either way. Where a file gives a weight to one literal only, counters differ; here the other
-// literal gets the complement to 1, and a weight outside [0, 1] without its counterpart is an error.
+// WEIGHT is a decimal number or a fraction such as 1/3, of any sign and size. What a file leaves open is
+// as the competition's description of 2021 has it ("Data Format", section 2.1, kept since): a variable
+// without weights weighs 1 either way, so a free variable doubles the count; where one literal has the
+// weight w and the other none, the other has 1 − w. The format speaks of weights in [0, 1] there, and like
+// SharpSAT-TD this is an error for others, which counters complete in different ways (Ganak's manual warns
+// of it).
 // Projected counting (c p show, c t pmc) is refused unless every variable is shown.
 //
 // An error names the line.

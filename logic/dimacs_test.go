@@ -33,6 +33,8 @@ func TestReadDIMACS(t *testing.T) {
 		{"weights", "c t wmc\np cnf 3 2\nc p weight 1 0.25 0\nc p weight -1 0.75 0\n1 2 0\n-1 3 0\n", 4, "2"},
 		{"weights before the header", "c p weight 1 1/3 0\nc p weight -1 2/3 0\np cnf 1 1\n1 0\n", 1, "1/3"},
 		{"one polarity", "p cnf 1 1\nc p weight -1 0.3 0\n1 0\n", 1, "7/10"},
+		{"the other polarity, free", "c t wmc\np cnf 2 1\nc p weight 1 0.4 0\nc p weight 2 1 0\n1 2 0\n", 3, "1"},
+		{"the weight 1, whose complement is 0", "c t wmc\np cnf 2 1\nc p weight 1 1 0\n-1 2 0\n", 3, "1"},
 		{"free weighted variables", "c t wmc\np cnf 3 1\nc p weight 2 2 0\nc p weight -2 5 0\n1 0\n", 4, "14"},
 		{"weights that sum to 0", "p cnf 2 1\nc p weight 1 1 0\nc p weight -1 -1 0\n1 2 0\n", 3, "1"},
 		{"weights that sum to 0, free", "p cnf 2 1\nc p weight 2 1 0\nc p weight -2 -1 0\n1 0\n", 2, "0"},

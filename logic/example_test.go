@@ -2,6 +2,7 @@ package logic_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"math"
@@ -55,8 +56,12 @@ func ExampleLadder() {
 	for _, p := range p {
 		w = append(w, logic.WeightFromProbability(p))
 	}
-	for i, l := range logic.Ladder(w) {
-		fmt.Printf("P(F≥%d) = %.4f\n", i+1, math.Exp(l))
+	rungs, err := logic.Ladder(context.Background(), w)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i, r := range rungs {
+		fmt.Printf("P(F≥%d) = %.4f\n", i+1, math.Exp(r.LogWMC()))
 	}
 	fmt.Printf("likelihood %.4f\n", p[0]*p[1]*p[2]*p[3])
 	// Output:
@@ -78,6 +83,48 @@ func ExampleDiagram_Gradient() {
 	fmt.Printf("WMC %.2f, ∂/∂p₀ %.2f, ∂/∂p₁ %.2f\n", p, dst[0], dst[1])
 	// Output:
 	// WMC 0.28, ∂/∂p₀ -0.80, ∂/∂p₁ 0.90
+}
+
+// The semantic loss of Eq. 2 and its gradient, for training: −∂log WMC/∂p.
+func ExampleDiagram_LogGradient() {
+	d, err := logic.Compile(context.Background(), logic.Xor(logic.Literal(0), logic.Literal(1)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	w := []logic.Weight{logic.WeightFromProbability(0.5), logic.WeightFromProbability(0.1)}
+	dst := make([]float64, 2)
+	loss := -d.LogGradient(w, dst)
+	fmt.Printf("loss %.3f, ∂/∂p₀ %.1f, ∂/∂p₁ %.1f\n", loss, -dst[0], 0-dst[1])
+	// Output:
+	// loss 0.693, ∂/∂p₀ -1.6, ∂/∂p₁ 0.0
+}
+
+// Eq. 3 of a conjunction of 2,000 is below what float64 can hold; its logarithm is exact.
+func ExampleDiagram_LogWMC0() {
+	var events []*logic.Formula
+	for v := range 2000 {
+		events = append(events, logic.Literal(logic.Var(v)))
+	}
+	d, err := logic.Compile(context.Background(), logic.And(events...))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("WMC₀ %g, log WMC₀ %.6f, I %g bits\n", d.WMC0(), d.LogWMC0(), d.Informativeness())
+	// Output:
+	// WMC₀ 0, log WMC₀ -1386.294361, I 2000 bits
+}
+
+// A formula that is too entangled to compile is refused before it fills the memory.
+func ExampleWithNodeLimit() {
+	var clauses []*logic.Formula
+	for i := range 60 { // a random-looking 3-CNF
+		lit := func(k int) *logic.Formula { return logic.Literal(logic.Var((i*i*k + 7*i + k*k*k) % 40)) }
+		clauses = append(clauses, logic.Or(lit(1), logic.Not(lit(2)), lit(3)))
+	}
+	_, err := logic.Compile(context.Background(), logic.And(clauses...), logic.WithNodeLimit(50))
+	fmt.Println(errors.Is(err, logic.ErrTooLarge))
+	// Output:
+	// true
 }
 
 func ExampleFormula_Format() {

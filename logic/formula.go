@@ -153,9 +153,10 @@ func (f *Formula) Var() Var { return f.v }
 // K returns the bound of a threshold (OpAtLeast, OpAtMost, OpExactly).
 func (f *Formula) K() int { return f.k }
 
-// postorder calls visit once for each distinct node, arguments before the node. It keeps its own stack:
-// a formula may be nested deeper than a goroutine's stack allows.
-func (f *Formula) postorder(visit func(*Formula)) {
+// postorder calls visit once for each distinct node, arguments before the node, until stop, which is
+// asked now and then, says so. It keeps its own stack: a formula may be nested deeper than a goroutine's
+// stack allows.
+func (f *Formula) postorder(stop func() bool, visit func(*Formula)) {
 	type frame struct {
 		f    *Formula
 		next int
@@ -163,7 +164,10 @@ func (f *Formula) postorder(visit func(*Formula)) {
 	seen := make(map[*Formula]struct{})
 	stack := []frame{{f: f}}
 	seen[f] = struct{}{}
-	for len(stack) > 0 {
+	for steps := 1; len(stack) > 0; steps++ {
+		if steps&4095 == 0 && stop() {
+			return
+		}
 		top := &stack[len(stack)-1]
 		if top.next < len(top.f.args) {
 			a := top.f.args[top.next]
@@ -180,9 +184,14 @@ func (f *Formula) postorder(visit func(*Formula)) {
 }
 
 // Vars returns the variables that appear in f, vars(F) of Eq. 3, in ascending order.
-func (f *Formula) Vars() []Var {
+func (f *Formula) Vars() []Var { return f.varsUntil(never) }
+
+func never() bool { return false }
+
+// varsUntil is Vars, and incomplete once stop says so.
+func (f *Formula) varsUntil(stop func() bool) []Var {
 	set := make(map[Var]struct{})
-	f.postorder(func(g *Formula) {
+	f.postorder(stop, func(g *Formula) {
 		if g.op == OpVar {
 			set[g.v] = struct{}{}
 		}
@@ -198,7 +207,7 @@ func (f *Formula) Vars() []Var {
 // Eval returns f's truth value under an interpretation.
 func (f *Formula) Eval(interpretation func(Var) bool) bool {
 	values := make(map[*Formula]bool)
-	f.postorder(func(g *Formula) {
+	f.postorder(never, func(g *Formula) {
 		n := 0
 		for _, a := range g.args {
 			if values[a] {
@@ -236,8 +245,9 @@ func (f *Formula) Eval(interpretation func(Var) bool) bool {
 }
 
 // polarities tells for each variable whether it occurs positively (1), negatively (2), or both (3). A
-// variable of one polarity makes WMC monotone in its probability whatever the other weights are.
-func (f *Formula) polarities() map[Var]uint8 {
+// variable of one polarity makes WMC monotone in its probability whatever the other weights are. The
+// answer is incomplete once stop says so.
+func (f *Formula) polarities(stop func() bool) map[Var]uint8 {
 	type item struct {
 		f   *Formula
 		pol uint8
@@ -245,7 +255,10 @@ func (f *Formula) polarities() map[Var]uint8 {
 	seen := make(map[*Formula]uint8)
 	vars := make(map[Var]uint8)
 	stack := []item{{f, 1}}
-	for len(stack) > 0 {
+	for steps := 1; len(stack) > 0; steps++ {
+		if steps&4095 == 0 && stop() {
+			break
+		}
 		it := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		fresh := it.pol &^ seen[it.f]

@@ -2,6 +2,8 @@ package logic
 
 import (
 	"container/heap"
+	"context"
+	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -113,8 +115,8 @@ type Model struct {
 // MPE returns the most probable satisfying interpretation; false if there is none. Variables on which the
 // formula does not depend take their likelier value.
 func (d *Diagram) MPE(w []Weight) (Model, bool) {
-	ms := d.TopModels(w, 1)
-	if len(ms) == 0 {
+	ms, err := d.TopModels(context.Background(), w, 1)
+	if len(ms) == 0 || err != nil {
 		return Model{}, false
 	}
 	return ms[0], true
@@ -122,11 +124,17 @@ func (d *Diagram) MPE(w []Weight) (Model, bool) {
 
 // TopModels returns the k most probable satisfying interpretations, most probable first, fewer when there
 // are fewer. It visits no others: the cost is one pass over the diagram and then about k times its depth.
-func (d *Diagram) TopModels(w []Weight, k int) []Model {
+//
+// They are ranked by the product of w's P for what is true and Q for what is false. The two of a variable
+// need not sum to 1: with P from the upper and Q from the lower end of an interval, the ranking is by the
+// interpretations' greatest possible probabilities, and so are the LogProb.
+//
+// The error is ctx's, soon after ctx ends.
+func (d *Diagram) TopModels(ctx context.Context, w []Weight, k int) ([]Model, error) {
 	if k <= 0 || !d.Satisfiable() {
-		return nil
+		return nil, nil
 	}
-	b := newBest(d, w)
+	b := newBest(ctx, d, w)
 	// A derivation decides some variables; the others are free. Derivations come best first, each with
 	// its free variables at their likelier values; flips of these are merged in as they become due.
 	var q completions
@@ -159,6 +167,9 @@ func (d *Diagram) TopModels(w []Weight, k int) []Model {
 	pull()
 	var out []Model
 	for len(out) < k && q.Len() > 0 {
+		if b.stop() {
+			break
+		}
 		c := heap.Pop(&q).(*completion)
 		m := slices.Clone(c.base)
 		for _, i := range c.flips {
@@ -183,21 +194,23 @@ func (d *Diagram) TopModels(w []Weight, k int) []Model {
 			}
 		}
 	}
-	return out
+	if b.err != nil {
+		return nil, fmt.Errorf("listing the %d most probable interpretations of %d variables: %w", k, len(d.vars), b.err)
+	}
+	return out, nil
 }
 
 func (d *Diagram) logProb(w []Weight, m Interpretation) float64 {
 	sum := 0.0
 	for _, v := range d.vars {
-		switch p, q := w[v].P, w[v].Q; {
-		case m[v] && q < 0.5:
+		p, q := w[v].P, w[v].Q
+		if !m[v] {
+			p, q = q, p
+		}
+		if q < 0.5 && math.Abs(p+q-1) < 0x1p-51 {
 			sum += math.Log1p(-q)
-		case m[v]:
+		} else {
 			sum += math.Log(p)
-		case p < 0.5:
-			sum += math.Log1p(-p)
-		default:
-			sum += math.Log(q)
 		}
 	}
 	return sum
@@ -242,6 +255,9 @@ func (q *completions) Pop() any {
 // each other, so every derivation stands for other interpretations. Scores are logarithms relative to
 // each variable's likelier value.
 type best struct {
+	ctx   context.Context
+	err   error // ctx's, once it was met; what is found then is incomplete
+	steps int
 	d     *Diagram
 	top   []float64 // by edge: the best score, -Inf if impossible
 	found map[edge]*derivations
@@ -271,8 +287,16 @@ func (q *derivationHeap) Pop() any {
 	return d
 }
 
-func newBest(d *Diagram, w []Weight) *best {
-	b := &best{d, make([]float64, d.edges()), make(map[edge]*derivations)}
+// stop tells whether to give up.
+func (b *best) stop() bool {
+	if b.steps++; b.err == nil && b.steps&255 == 0 {
+		b.err = b.ctx.Err()
+	}
+	return b.err != nil
+}
+
+func newBest(ctx context.Context, d *Diagram, w []Weight) *best {
+	b := &best{ctx: ctx, err: ctx.Err(), d: d, top: make([]float64, d.edges()), found: make(map[edge]*derivations)}
 	b.top[edgeFalse] = math.Inf(-1)
 	for i, v := range d.leaf {
 		m := logOr(w[v].better())
@@ -319,7 +343,7 @@ func (b *best) get(e edge, k int) (derivation, bool) {
 		}
 	}
 	for len(ds.list) <= k {
-		if ds.next.Len() == 0 {
+		if ds.next.Len() == 0 || b.stop() {
 			return derivation{}, false
 		}
 		dv := heap.Pop(&ds.next).(derivation)

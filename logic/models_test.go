@@ -53,7 +53,10 @@ func TestTopModelsAgainstEnumeration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := draw(t, 9)
 		k := rapid.IntRange(1, 600).Draw(t, "k")
-		ms := x.d.TopModels(x.w, k)
+		ms, err := x.d.TopModels(context.Background(), x.w, k)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if len(ms) != min(k, len(x.models)) {
 			t.Fatalf("%d models of %d, asked for %d", len(ms), len(x.models), k)
 		}
@@ -89,8 +92,8 @@ func TestTopModelsOfThousands(t *testing.T) {
 	for i := range w {
 		w[i] = WeightFromLog(-1 - float64(i)/100)
 	}
-	ms := d.TopModels(w, 50)
-	if len(ms) != 50 || !ms[0].Interpretation[0] || !ms[0].Interpretation[2] || !ms[0].Interpretation[4] {
+	ms, err := d.TopModels(context.Background(), w, 50)
+	if err != nil || len(ms) != 50 || !ms[0].Interpretation[0] || !ms[0].Interpretation[2] || !ms[0].Interpretation[4] {
 		t.Fatalf("%d models", len(ms))
 	}
 	if !slices.IsSortedFunc(ms, func(a, b Model) int {

@@ -3,6 +3,7 @@ package logic
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -217,6 +218,18 @@ func TestChanceIsNotConsistent(t *testing.T) {
 	})
 }
 
+func ladder(t interface {
+	Helper()
+	Fatal(...any)
+}, w []Weight) []Rung {
+	t.Helper()
+	l, err := Ladder(context.Background(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 // The ladder against thresholds compiled one by one, and against the binomial distribution.
 func TestLadder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -226,18 +239,33 @@ func TestLadder(t *testing.T) {
 		for i := range fs {
 			fs[i] = lit(i)
 		}
-		got := Ladder(w)
+		got := ladder(t, w)
+		even := ladder(t, slices.Repeat([]Weight{{0.5, 0.5}}, n))
 		for k := 1; k <= n; k++ {
-			want := compile(t, AtLeast(k, fs...)).LogWMC(w)
-			if !near(got[k-1], want, 1e-11) {
-				t.Fatalf("log P(at least %d of %d) = %v, want %v", k, n, got[k-1], want)
+			d := compile(t, AtLeast(k, fs...))
+			want, err := Score(d, w)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if k > 1 && got[k-1] > got[k-2]+1e-12 {
+			r := got[k-1]
+			if !near(r.LogWMC(), want.LogWMC, 1e-11) {
+				t.Fatalf("log P(at least %d of %d) = %v, want %v", k, n, r.LogWMC(), want.LogWMC)
+			}
+			if fail := compile(t, AtMost(k-1, fs...)).LogWMC(w); !near(r.LogFail(), fail, 1e-11) {
+				t.Fatalf("log P(fewer than %d of %d) = %v, want %v", k, n, r.LogFail(), fail)
+			}
+			if x, ok := r.Rho(even[k-1]); !ok || !near(x, want.Rho, 1e-9) {
+				t.Fatalf("ρ of at least %d of %d = %v (%v), want %v", k, n, x, ok, want.Rho)
+			}
+			if x, ok := even[k-1].Rho(even[k-1]); !ok || x != 0 {
+				t.Fatalf("ρ of chance = %v (%v)", x, ok)
+			}
+			if k > 1 && r.LogWMC() > got[k-2].LogWMC()+1e-12 {
 				t.Fatalf("rung %d lies above rung %d", k, k-1)
 			}
 		}
 	})
-	if len(Ladder(nil)) != 0 {
+	if len(ladder(t, nil)) != 0 {
 		t.Error("a ladder without events has rungs")
 	}
 	const n = 2000
@@ -245,12 +273,12 @@ func TestLadder(t *testing.T) {
 	for i := range w {
 		w[i] = WeightFromLog(-20)
 	}
-	l := Ladder(w)
+	l := ladder(t, w)
 	lg := func(x float64) float64 { v, _ := math.Lgamma(x + 1); return v }
 	for _, k := range []int{1, 2, 100, 1999, 2000} { // P(exactly k) dominates; the next term bounds the rest
 		want := lg(n) - lg(float64(k)) - lg(float64(n-k)) - 20*float64(k) + float64(n-k)*math.Log1p(-math.Exp(-20))
-		if math.Abs(l[k-1]-want) > 1e-5+1e-12*math.Abs(want) {
-			t.Errorf("log P(at least %d of 2000) = %v, want about %v", k, l[k-1], want)
+		if got := l[k-1].LogWMC(); math.Abs(got-want) > 1e-5+1e-12*math.Abs(want) {
+			t.Errorf("log P(at least %d of 2000) = %v, want about %v", k, got, want)
 		}
 	}
 }

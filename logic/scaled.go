@@ -69,6 +69,9 @@ func (a scaled) over(b scaled) float64 {
 	}
 }
 
+// float returns a as a float64, 0 where that underflows.
+func (a scaled) float() float64 { return a.over(scaled{1, 0}) }
+
 func (a scaled) log() float64 { return math.Log(a.m) + float64(a.e)*256*math.Ln2 }
 
 func (d *Diagram) forwardScaled(w []Weight) []scaled {
