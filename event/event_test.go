@@ -397,12 +397,45 @@ func (m *truncated) Read(ctx context.Context, prefixes [][]lm.Token, yield func(
 	})
 }
 
+// remembering is a model that reads each prefix once.
+type remembering struct {
+	lm.Model
+	logits map[string][]float32
+}
+
+func (m *remembering) Read(ctx context.Context, prefixes [][]lm.Token, yield func(int, lm.Distribution) error) error {
+	var unread [][]lm.Token
+	for _, p := range prefixes {
+		if m.logits[fmt.Sprint(p)] == nil {
+			unread = append(unread, p)
+		}
+	}
+	err := m.Model.Read(ctx, unread, func(i int, d lm.Distribution) error {
+		m.logits[fmt.Sprint(unread[i])] = slices.Clone(d.Logits)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i, p := range prefixes {
+		logits := m.logits[fmt.Sprint(p)]
+		if err := yield(i, lm.Distribution{Logits: logits, Vocabulary: len(logits)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // For a truncated copy of whole distributions the truth lies in the interval: for
 // P, C, the event probability, WMC and ρ, under every calibration.
 func TestIntervalsHoldTheTruth(t *testing.T) {
 	for _, ref := range modeltest.All {
 		t.Run(ref.Name, func(t *testing.T) {
-			whole := &event.Reader{Model: open(t, ref), Cache: &memory{}}
+			model := &remembering{open(t, ref), make(map[string][]float32)}
+			if err := model.Read(t.Context(), modeltest.Prefixes(t, model), func(int, lm.Distribution) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+			whole := &event.Reader{Model: model, Cache: &memory{}}
 			cut := &event.Reader{Model: &truncated{whole.Model, 20}, Cache: &memory{}}
 			var events []event.Event
 			none := ""
