@@ -35,8 +35,7 @@ func embedded(t testing.TB, r modeltest.Reference) *gguf.Model {
 	return m
 }
 
-// texts are what the tokenizers are compared on, besides the reference's
-// prefixes.
+// texts are what the tokenizers are compared on, besides modeltest's prefixes.
 var texts = []string{
 	"dog", " dog", "  dog", "A robin is a type of", "It's not the dogs' fault, isn't it?", "DON'T SHOUT, iPhone", "in 1984, 12345 x 7 = 86415",
 	"naïve café", "Größe, Straße", "日本語のテキスト", "犬が走る。", "ไทย", "हिन्दी", "한국어", "العربية ١٢٣", "🐶 and 👩‍👩‍👧‍👦 and 🇫🇷",
@@ -57,8 +56,8 @@ func TestTokens(t *testing.T) {
 				// and of spaces otherwise than the model was trained.
 				all = append(all, "a\n\n\nb\n c\r\n\r\n", "    indented\n\t\tmore", "trailing   ")
 			}
-			for _, reading := range r.Readings(t) {
-				all = append(all, reading.Prefix)
+			for _, p := range modeltest.Prompts {
+				all = append(all, p.Prefix)
 			}
 			no := false
 			for _, text := range all {
@@ -89,9 +88,12 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// say prints a measurement, which is worth reading when all is well, too.
+func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+
 // difference measures by how much the log-probabilities that the server lists
-// differ from the embedded engine's.
-func difference(t *testing.T, r modeltest.Reference, whole, top lm.Model, prefixes [][]lm.Token) float64 {
+// differ from the embedded engine's, and prints it with the circumstances.
+func difference(t *testing.T, circumstances string, r modeltest.Reference, whole, top lm.Model, prefixes [][]lm.Token) float64 {
 	t.Helper()
 	logprobs := make([][]float64, len(prefixes))
 	err := whole.Read(t.Context(), prefixes, func(i int, d lm.Distribution) error {
@@ -121,7 +123,7 @@ func difference(t *testing.T, r modeltest.Reference, whole, top lm.Model, prefix
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s: the server and the embedded engine differ by at most %.2g in %d log-probabilities, %.2g on average", r.Name, most, entries, sum/float64(entries))
+	say("%s, %s: the server and the embedded engine in native precision differ by at most %.2g in %d log-probabilities after %d prefixes, by %.2g on average", r.Name, circumstances, most, entries, len(prefixes), sum/float64(entries))
 	return most
 }
 
@@ -149,7 +151,7 @@ func TestIntervals(t *testing.T) {
 			if !slices.Equal(whole.Info().EOS, top.Info().EOS) || whole.Info().Vocabulary != top.Info().Vocabulary || whole.Info().AddBOS != top.Info().AddBOS || whole.Info().Context != top.Info().Context {
 				t.Errorf("%+v on the server, %+v from the file", top.Info(), whole.Info())
 			}
-			if delta := compareIntervals(t, r, whole, top, r.Readings(t)); delta >= 0.001 {
+			if delta := compareIntervals(t, "without flash attention", r, whole, top, modeltest.Questions(t, whole)); delta >= 0.001 {
 				t.Errorf("the engines differ by %g, want less than 0.001", delta)
 			}
 		})
@@ -168,26 +170,27 @@ func TestFlashAttention(t *testing.T) {
 	t.Setenv("OLLAMA_HOST", s.address)
 	for _, r := range modeltest.All {
 		s.create(t.Context(), t, serverName[r.Name], r, nil)
-		delta := compareIntervals(t, r, embedded(t, r), open(t, serverName[r.Name], ollama.Options{}), r.Readings(t)[:8])
+		whole := embedded(t, r)
+		delta := compareIntervals(t, "with the server's default attention", r, whole, open(t, serverName[r.Name], ollama.Options{}), modeltest.Questions(t, whole)[:8])
 		if delta >= 1.5 {
 			t.Errorf("%s: the engines differ by %g: is it the same model?", r.Name, delta)
 		}
 	}
 }
 
-func compareIntervals(t *testing.T, r modeltest.Reference, whole, top lm.Model, readings []modeltest.Reading) (delta float64) {
+func compareIntervals(t *testing.T, circumstances string, r modeltest.Reference, whole, top lm.Model, questions []modeltest.Question) (delta float64) {
 	t.Helper()
 	var prefixes [][]lm.Token
 	var events []event.Event
 	join := ""
-	for _, reading := range readings {
-		prefixes = append(prefixes, reading.PrefixIDs)
-		for _, target := range reading.Targets {
-			events = append(events, event.Event{Prefix: reading.Prefix, Target: target.Text, Join: &join})
+	for _, q := range questions {
+		prefixes = append(prefixes, q.IDs)
+		for _, target := range q.Targets {
+			events = append(events, event.Event{Prefix: q.Prefix, Target: target.Text, Join: &join})
 		}
 	}
 	whole, top = record(t, whole, prefixes), recordFresh(t, top, prefixes)
-	delta = difference(t, r, whole, top, prefixes)
+	delta = difference(t, circumstances, r, whole, top, prefixes)
 	for _, cal := range []calibrate.Calibration{
 		{Method: calibrate.Raw}, {Method: calibrate.NucleusEntropy, P: 0.80}, {Method: calibrate.NucleusEntropy, P: 0.95},
 		{Method: calibrate.Entropy}, {Method: calibrate.NucleusSize, P: 0.95},
@@ -347,10 +350,7 @@ func TestModelfile(t *testing.T) {
 	if plain.Info().Digest == strange.Info().Digest {
 		t.Error("both models have the same digest")
 	}
-	var prefixes [][]lm.Token
-	for _, reading := range modeltest.SmolLM.Readings(t) {
-		prefixes = append(prefixes, reading.PrefixIDs)
-	}
+	prefixes := modeltest.Prefixes(t, plain)
 	want := readTop(t, plain, prefixes)
 	got := readTop(t, strange, prefixes)
 	most := 0.0
@@ -363,7 +363,7 @@ func TestModelfile(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("the two differ by at most %.2g", most)
+	say("a Modelfile with other settings of every kind moves a log-probability by at most %.2g", most)
 	if most > 0.001 {
 		t.Errorf("the Modelfile moved a log-probability by %g", most)
 	}
@@ -382,7 +382,7 @@ func readTop(t *testing.T, m lm.Model, prefixes [][]lm.Token) []lm.Distribution 
 	return out
 }
 
-// Row 8: where the most probable next token ends the text, the server itself
+// End of text as the next token: where the most probable next token ends the text, the server itself
 // gives no log-probabilities, and we still have the reading.
 func TestEndOfText(t *testing.T) {
 	s := server(t)
@@ -420,7 +420,7 @@ func TestEndOfText(t *testing.T) {
 		t.Errorf("the most probable token is %q, want <|im_end|>", m.Piece(d.Top[0].Token))
 	}
 	top := recordFresh(t, m, [][]lm.Token{prefix})
-	delta := difference(t, modeltest.SmolLM, embedded(t, modeltest.SmolLM), top, [][]lm.Token{prefix})
+	delta := difference(t, "at the end of a text", modeltest.SmolLM, embedded(t, modeltest.SmolLM), top, [][]lm.Token{prefix})
 	// It was asked for again with the prompt in the server's cache, so the
 	// last token was computed alone: see recordFresh.
 	if delta > 1 {
@@ -428,7 +428,7 @@ func TestEndOfText(t *testing.T) {
 	}
 }
 
-// Row 7: the server calls halves of characters by one and the same text. What it
+// Tokens that are no UTF-8: the server calls halves of characters by one and the same text. What it
 // says of them is true of the tokens that it may mean.
 func TestHalvesOfCharacters(t *testing.T) {
 	server(t)
@@ -479,7 +479,7 @@ func TestHalvesOfCharacters(t *testing.T) {
 	}
 }
 
-// Row 3: Gemma's metadata asks for BOS. A prompt that spells it is refused, for
+// BOS twice, or unasked: Gemma's metadata asks for BOS. A prompt that spells it is refused, for
 // the server would read a second one; and without the BOS it is refused too.
 func TestBOS(t *testing.T) {
 	s := server(t)
@@ -509,18 +509,18 @@ func TestBOS(t *testing.T) {
 		t.Errorf("%d tokens with <bos> and %d without, want one more", with, without)
 	}
 	// Blank lines, which Ollama's own tokenizer splits otherwise than the
-	// model's: the count tells (row 9).
+	// model's: the count tells.
 	ids, err = m.Tokenize(t.Context(), "One.\n\nTwo")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var count9 *ollama.CountError
-	if err := m.Read(t.Context(), [][]lm.Token{append([]lm.Token{2}, ids...)}, func(int, lm.Distribution) error { return nil }); !errors.As(err, &count9) || count9.Ours+1 != count9.Server {
+	var miscounted *ollama.CountError
+	if err := m.Read(t.Context(), [][]lm.Token{append([]lm.Token{2}, ids...)}, func(int, lm.Distribution) error { return nil }); !errors.As(err, &miscounted) || miscounted.Ours+1 != miscounted.Server {
 		t.Errorf("%v, want a CountError of one more", err)
 	}
 }
 
-// Row 9: a prefix longer than the server's usual context is read whole.
+// A prompt that would be cut silently: a prefix longer than the server's usual context is read whole.
 func TestLongPrefix(t *testing.T) {
 	server(t)
 	m := open(t, "smollm", ollama.Options{})
@@ -551,29 +551,26 @@ func TestServerDies(t *testing.T) {
 	}
 	defer s.kill()
 	s.create(t.Context(), t, "smollm", modeltest.SmolLM, nil)
-	readings := modeltest.SmolLM.Readings(t)
-	prefixes := make([][]lm.Token, len(readings))
-	for i, reading := range readings {
-		prefixes[i] = reading.PrefixIDs
-	}
-	want := readTop(t, open(t, "smollm", ollama.Options{}), prefixes)
+	other := open(t, "smollm", ollama.Options{})
+	prefixes := modeltest.Prefixes(t, other)
+	want := readTop(t, other, prefixes)
 
 	t.Setenv("OLLAMA_HOST", s.address)
 	m := open(t, "smollm", ollama.Options{Parallel: 2})
 	read := 0
 	err = m.Read(t.Context(), prefixes, func(i int, d lm.Distribution) error {
-		if read++; read == 5 {
+		if read++; read == 1 {
 			s.kill()
 		}
 		for k, e := range d.Top[:5] {
 			if math.Abs(e.LogProb-want[i].Top[k].LogProb) > 0.001 {
-				t.Errorf("%q: %q with %g, want %g", readings[i].Prefix, m.Piece(e.Token), e.LogProb, want[i].Top[k].LogProb)
+				t.Errorf("%q: %q with %g, want %g", modeltest.Prompts[i].Prefix, m.Piece(e.Token), e.LogProb, want[i].Top[k].LogProb)
 			}
 		}
 		return nil
 	})
 	t.Logf("after %d readings: %v", read, err)
-	if read < 5 || read == len(prefixes) || err == nil || !strings.Contains(err.Error(), "ollama serve") || strings.Contains(err.Error(), "\n") {
+	if read < 1 || read == len(prefixes) || err == nil || !strings.Contains(err.Error(), "ollama serve") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("after %d of %d readings: %v", read, len(prefixes), err)
 	}
 	if _, err := ollama.Open(t.Context(), "smollm", ollama.Options{}); err == nil || !strings.Contains(err.Error(), "start it with `ollama serve`") {
@@ -585,10 +582,7 @@ func TestServerDies(t *testing.T) {
 func TestCancel(t *testing.T) {
 	server(t)
 	m := open(t, "smollm", ollama.Options{})
-	var prefixes [][]lm.Token
-	for _, reading := range modeltest.SmolLM.Readings(t) {
-		prefixes = append(prefixes, reading.PrefixIDs)
-	}
+	prefixes := modeltest.Prefixes(t, m)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var since time.Time

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -181,6 +182,7 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	slog.SetLogLoggerLevel(slog.LevelWarn) // the engine says a lot
 	code := m.Run()
 	if shared.instance != nil {
 		shared.kill()
