@@ -37,6 +37,7 @@ func TestScript(t *testing.T) {
 			"models": useModels,
 			"status": status,
 			"make":   makeFile,
+			"void":   voidWeights,
 		},
 		Condition: func(name string) (bool, error) {
 			if name != "models" {
@@ -84,6 +85,19 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// voidWeights puts empty files in the place of the dequantised weights, with which
+// no reading can be made.
+func voidWeights(ts *testscript.TestScript, _ bool, _ []string) {
+	link := filepath.Join(ts.Getenv("MODELLOG_CACHE"), "weights")
+	files, err := os.ReadDir(link)
+	ts.Check(err)
+	ts.Check(os.Remove(link))
+	ts.Check(os.Mkdir(link, 0o777))
+	for _, f := range files {
+		ts.Check(os.WriteFile(filepath.Join(link, f.Name()), nil, 0o666))
 	}
 }
 
