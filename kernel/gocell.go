@@ -28,7 +28,7 @@ type GoOptions struct {
 	Work     []string // folders of modules that cells can import as they are
 	Dir      string   // working directory of cells; the kernel's own for ""
 	Env      []string // additions to the environment of cells, KEY=VALUE
-	Log      io.Writer
+	Log      *os.File // what GoNB logs; nil for nowhere
 }
 
 // isGo reports whether a cell is a Go cell: its first line that is not blank is

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/modellog/modellog/kernel/connect"
+	"github.com/modellog/modellog/kernel/internal/private"
 	"github.com/modellog/modellog/lang"
 	"github.com/modellog/modellog/lang/syntax"
 )
@@ -35,7 +36,7 @@ func (k *Kernel) serveSession() (io.Closer, []string, error) {
 	fail := func(err error) (io.Closer, []string, error) {
 		return nil, nil, fmt.Errorf("opening the socket for Go cells: %w", err)
 	}
-	dir, err := os.MkdirTemp("", "modellog-") // mode 0700
+	dir, err := private.Dir()
 	if err != nil {
 		return fail(err)
 	}

@@ -105,7 +105,7 @@ func (c *kernelRunCmd) Run(ctx context.Context, std streams) error {
 		o.Go.Work = []string{dir}
 	}
 	if os.Getenv("MODELLOG_DEBUG") != "" {
-		o.Go.Log = std.err
+		o.Go.Log = os.Stderr
 	}
 	k, err := kernel.New(o)
 	if err != nil {

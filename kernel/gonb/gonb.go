@@ -19,7 +19,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,19 +26,20 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modellog/modellog/kernel/internal/private"
 	"github.com/modellog/modellog/kernel/wire"
 	"github.com/modellog/modellog/kernel/zmtp"
 )
 
 // Options say how GoNB is run.
 type Options struct {
-	Binary   string    // path of gonb
-	ToolsDir string    // where goimports and gopls are; comes first in PATH; may be empty
-	Dir      string    // working directory of Go cells; this process's own for ""
-	Work     []string  // folders of modules that cells can import as they are (-go_work)
-	Env      []string  // additions to the environment, KEY=VALUE
-	ID       string    // Jupyter's id of the kernel, which GoNB's widgets need
-	Log      io.Writer // what GoNB logs; nil for nowhere
+	Binary   string   // path of gonb
+	ToolsDir string   // where goimports and gopls are; comes first in PATH; may be empty
+	Dir      string   // working directory of Go cells; this process's own for ""
+	Work     []string // folders of modules that cells can import as they are (-go_work)
+	Env      []string // additions to the environment, KEY=VALUE
+	ID       string   // Jupyter's id of the kernel, which GoNB's widgets need
+	Log      *os.File // where GoNB logs to; nil for a file that is read only when it falls
 
 	// Stray is told of what GoNB publishes outside of any request, such as a
 	// widget's messages. It must not block for long. May be nil.
@@ -106,7 +106,7 @@ func Start(ctx context.Context, o Options) (*Child, error) {
 	if o.Pulse == 0 {
 		o.Pulse = 30 * time.Second
 	}
-	dir, err := os.MkdirTemp("", "modellog-")
+	dir, err := private.Dir()
 	if err != nil {
 		return nil, fmt.Errorf("starting GoNB: %w", err)
 	}
@@ -142,17 +142,22 @@ func (c *Child) start(ctx context.Context) error {
 	cmd := exec.Command(c.o.Binary, args...)
 	cmd.Dir = c.o.Dir
 	cmd.Env = append(environment(c.o.ToolsDir), append(c.o.Env, c.mark)...)
-	tail := &tail{w: c.o.Log}
-	cmd.Stdout, cmd.Stderr = tail, tail
-	// Programs that outlive GoNB keep its streams open; that must not keep us
-	// from noticing its end.
-	cmd.WaitDelay = 100 * time.Millisecond
+	// A file and no pipe: when this process is killed, a GoNB that still has something
+	// to log must not fall before it has cleaned up.
+	log := c.o.Log
+	if log == nil {
+		if log, err = os.OpenFile(c.logPath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
+			return err
+		}
+		defer log.Close()
+	}
+	cmd.Stdout, cmd.Stderr = log, log
 	proc, err := startProcess(cmd)
 	if err != nil {
 		return err
 	}
 	c.proc = proc
-	go c.watch(tail)
+	go c.watch()
 
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -488,6 +493,7 @@ func (c *Child) beat(heart *zmtp.Conn) {
 			return
 		}
 		c.proc.reap()
+		trimLog(c.logPath())
 	}
 }
 
@@ -515,15 +521,16 @@ func (c *Child) Interrupt() { c.proc.interrupt() }
 func (c *Child) Kill() { c.proc.kill() }
 
 // watch waits for the end of GoNB and cleans up.
-func (c *Child) watch(log *tail) {
+func (c *Child) watch() {
 	state := c.proc.wait()
 	c.proc.sweep(c.mark)
+	said := lastFailure(c.logPath())
 	c.cleanUp()
 	switch {
 	case c.frozen:
 		c.err = fmt.Errorf("%w: it gave no sign of life for %v and was killed", ErrDied, c.o.Pulse)
-	case log.last() != "":
-		c.err = fmt.Errorf("%w (%s): %s", ErrDied, state, log.last())
+	case said != "":
+		c.err = fmt.Errorf("%w (%s): %s", ErrDied, state, said)
 	default:
 		c.err = fmt.Errorf("%w (%s)", ErrDied, state)
 	}

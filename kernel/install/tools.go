@@ -63,7 +63,7 @@ func buildTools(ctx context.Context, goCommand string, o Options) error {
 		}
 	}
 	err = replaceDir(dir, func(tmp string) error {
-		args := []string{"build", "-mod=readonly", "-trimpath", "-o", tmp + string(filepath.Separator)}
+		args := []string{"build", "-mod=readonly", "-o", tmp + string(filepath.Separator)}
 		for _, t := range tools {
 			args = append(args, t.pkg)
 		}
