@@ -107,7 +107,8 @@ func (p printer) name(s string) {
 }
 
 // LaTeXText writes a text as LaTeX's \text{…}, for mathematics mode. What LaTeX would take for a
-// command is escaped, and what has no shape of its own (a line's end, a control character) is a space.
+// command is escaped, or is a sign outside of \text where LaTeX and MathJax have no escape in common,
+// and what has no shape of its own (a line's end, a control character) is a space.
 func LaTeXText(s string) string {
 	var b strings.Builder
 	b.WriteString(`\text{`)
@@ -117,11 +118,11 @@ func LaTeXText(s string) string {
 			b.WriteRune('\\')
 			b.WriteRune(r)
 		case '\\':
-			b.WriteString(`\textbackslash{}`)
+			b.WriteString(`}\backslash\text{`)
 		case '^':
-			b.WriteString(`\textasciicircum{}`)
+			b.WriteString(`}\hat{\ }\text{`)
 		case '~':
-			b.WriteString(`\textasciitilde{}`)
+			b.WriteString(`}{\sim}\text{`)
 		default:
 			if !unicode.IsPrint(r) {
 				r = ' '

@@ -16,9 +16,9 @@ func TestLaTeX(t *testing.T) {
 		"a xor b <-> true":                      `\text{a} \oplus \text{b} \leftrightarrow \top`,
 		"!(a & false)":                          `\lnot (\text{a} \land \bot)`,
 		"P₁ -> x_1":                             `\text{P₁} \to \text{x\_1}`,
-		`M("A {50%} $5 \\ is", "a_b", join="")`: `\mathcal{M}(\text{“A \{50\%\} \$5 \textbackslash{} is”}, \text{“a\_b”}, \text{join}=\text{“”})`,
+		`M("A {50%} $5 \\ is", "a_b", join="")`: `\mathcal{M}(\text{“A \{50\%\} \$5 }\backslash\text{ is”}, \text{“a\_b”}, \text{join}=\text{“”})`,
 		"prob(1e-6)":                            `\text{prob}(1 \times 10^{-6})`,
-		`M("a\nb^~", "#")`:                      `\mathcal{M}(\text{“a b\textasciicircum{}\textasciitilde{}”}, \text{“\#”})`,
+		`M("a\nb^~", "#")`:                      `\mathcal{M}(\text{“a b}\hat{\ }\text{}{\sim}\text{”}, \text{“\#”})`,
 	} {
 		x, err := syntax.ParseExpr(src)
 		if err != nil {
@@ -65,11 +65,8 @@ func fromLaTeX(s string) (string, bool) {
 			if rest == "" {
 				return "", false
 			}
-			if rest[0] == '}' {
-				break
-			}
 			found := false
-			for _, c := range [][2]string{{`\textbackslash{}`, `\`}, {`\textasciicircum{}`, "^"}, {`\textasciitilde{}`, "~"}, {`\{`, "{"}, {`\}`, "}"}, {`\$`, "$"}, {`\%`, "%"}, {`\&`, "&"}, {`\#`, "#"}, {`\_`, "_"}} {
+			for _, c := range [][2]string{{`}\backslash\text{`, `\`}, {`}\hat{\ }\text{`, "^"}, {`}{\sim}\text{`, "~"}, {`\{`, "{"}, {`\}`, "}"}, {`\$`, "$"}, {`\%`, "%"}, {`\&`, "&"}, {`\#`, "#"}, {`\_`, "_"}} {
 				if after, ok := strings.CutPrefix(rest, c[0]); ok {
 					text.WriteString(c[1])
 					rest, found = after, true
@@ -78,6 +75,9 @@ func fromLaTeX(s string) (string, bool) {
 			}
 			if found {
 				continue
+			}
+			if rest[0] == '}' {
+				break
 			}
 			r := []rune(rest)[0]
 			if strings.ContainsRune(`\{}$%&#_^~`, r) {
