@@ -142,6 +142,12 @@ func (s *Session) lookup(src *syntax.Source, n *syntax.Name, holes map[string]va
 	if f := findFunction(n.Text); f != nil {
 		return nil, src.Errorf(n, "%q is a function; write %s", n.Text, f.usage)
 	}
+	switch n.Text {
+	case "help":
+		return nil, src.Errorf(n, `no event or formula is called "help"; try %%help`)
+	case "exit", "quit":
+		return nil, src.Errorf(n, "no event or formula is called %q; at a prompt, Ctrl-D or %%quit leaves", n.Text)
+	}
 	known := s.known(holes)
 	if near := nearest.Name(n.Text, known); near != "" {
 		return nil, src.Errorf(n, "no event or formula is called %q; did you mean %q?", n.Text, near)

@@ -163,6 +163,9 @@ func (g *grid) stacked(st Style) []string {
 	for _, row := range g.rows {
 		below.add(row[2:]...)
 	}
+	if !below.fits(st) {
+		below.indent = g.indent
+	}
 	numbers := below.lines(st)
 	lines := []string{numbers[0]}
 	for i, row := range g.rows {

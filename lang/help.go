@@ -2,6 +2,7 @@ package lang
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -39,7 +40,8 @@ commands      %model %models %calibration %load %run %plot %save %who
 
 A statement ends with its line, unless a parenthesis is open or the line ends in
 a connective. # starts a comment, and a trailing ; silences a result.
-%help TOPIC explains any of these, with an example to paste.`
+%help TOPIC explains any of these, with an example to paste. Ctrl-D or %quit
+leaves the prompt.`
 
 // helpCommand explains a topic.
 func (s *Session) helpCommand(ctx context.Context, u *unit, c *syntax.Command, words []syntax.Word) error {
@@ -50,6 +52,9 @@ func (s *Session) helpCommand(ctx context.Context, u *unit, c *syntax.Command, w
 		return usage(u, c)
 	}
 	text, ok := Help(words[0].Text)
+	if d := s.names[words[0].Text]; d != nil && !ok {
+		text, ok = fmt.Sprintf("%s = %s   (%s)", d.head(), syntax.Format(d.body, syntax.Unicode), d.kind()), true
+	}
 	if !ok {
 		if near := nearest.Name(words[0].Text, topicNames()); near != "" {
 			return u.src.Errorf(words[0], "there is no help on %q; did you mean %q?", words[0].Text, near)

@@ -3,10 +3,13 @@ package lang
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/modellog/modellog/lm"
+	tty "golang.org/x/term"
 )
 
 // Result is what a statement brings forth: a [*Report], [*Value], [*Table],
@@ -31,6 +34,21 @@ type Result interface {
 type Style struct {
 	Color bool // with ANSI escape sequences
 	Width int  // columns; 80 for 0
+}
+
+// StyleOf says how to show text on w: in colour on a terminal, unless NO_COLOR is set or TERM is dumb, and
+// as wide as that is. For anything but a terminal it is the zero Style.
+func StyleOf(w io.Writer) Style {
+	f, ok := w.(*os.File)
+	if !ok || !tty.IsTerminal(int(f.Fd())) {
+		return Style{}
+	}
+	fd := int(f.Fd())
+	st := Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	if width, _, err := tty.GetSize(fd); err == nil {
+		st.Width = width
+	}
+	return st
 }
 
 func (st Style) width() int {

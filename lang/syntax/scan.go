@@ -230,6 +230,13 @@ func (s *scanner) scan(r rune, w int) (lexeme, error) {
 	switch {
 	case r == 0:
 		return lexeme{}, s.src.errorf(start, end, "there is a NUL byte here, which is not text")
+	case r == '?':
+		before := strings.TrimRightFunc(s.src.text[:s.pos.off], unicode.IsSpace)
+		word := before[strings.LastIndexFunc(before, func(r rune) bool { return !isNamePart(r) })+1:]
+		if !IsName(word) {
+			word = ""
+		}
+		return lexeme{}, s.src.errorf(start, end, `"?" is not used here; try %s`, strings.TrimSpace("%help "+trim(word, 40)))
 	case r == '<' || r == '-' || r == '>':
 		return lexeme{}, s.src.errorf(start, end, `%q is not a connective; "->" is implication and "<->" equivalence`, string(r))
 	case unicode.IsControl(r) || !unicode.IsPrint(r):

@@ -119,6 +119,32 @@ func (e *Error) Lines(width int) (line, carets string) {
 	return strings.TrimRight(l.String(), " "), carets
 }
 
+// Message returns the message as Error does, broken at spaces into lines of at
+// most width columns; words that are longer stay whole. With width ≤ 0 it is one line.
+func (e *Error) Message(width int) string {
+	text := e.Error()
+	if width <= 0 || runewidth.StringWidth(text) <= width {
+		return text
+	}
+	var b strings.Builder
+	column := 0
+	for i, word := range strings.Split(text, " ") {
+		w := runewidth.StringWidth(word)
+		switch {
+		case i == 0:
+		case column+1+w > width:
+			b.WriteByte('\n')
+			column = 0
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += w
+	}
+	return b.String()
+}
+
 // Detail returns the message with the line and the carets below it.
 func (e *Error) Detail() string {
 	line, carets := e.Lines(78)
