@@ -19,15 +19,6 @@ func (i Interval) IsExact() bool { return i.Lo == i.Hi }
 // Contains reports whether Lo ≤ x ≤ Hi.
 func (i Interval) Contains(x float64) bool { return i.Lo <= x && x <= i.Hi }
 
-// Mid returns the middle of the interval: x itself for Exact(x), and the infinity
-// when an end is infinite (NaN if both are, with opposite signs).
-func (i Interval) Mid() float64 {
-	if i.IsExact() {
-		return i.Lo
-	}
-	return i.Lo/2 + i.Hi/2
-}
-
 // Width returns Hi − Lo, zero for an exact number, infinite ones included.
 func (i Interval) Width() float64 {
 	if i.IsExact() {

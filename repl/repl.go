@@ -19,11 +19,11 @@
 // lines is recalled as one line.
 //
 // On a terminal that cannot move its cursor (TERM=dumb), or with output that
-// goes elsewhere, lines are read as they are. Where standard input is no
-// terminal, it is a program: see [Run].
+// goes elsewhere, lines are read as they are. Standard input is a terminal.
 package repl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,9 +110,6 @@ type repl struct {
 // Run reads statements and evaluates them until the user leaves, which is no
 // error. It handles the signals SIGINT, SIGTERM, SIGHUP, SIGQUIT and those of job
 // control meanwhile, so ctx should not end at SIGINT.
-//
-// Where Stdin is no terminal, Run evaluates it as one program, prints nothing but its
-// results, and returns the first mistake, an [*lang.Error], unprinted.
 func Run(ctx context.Context, o Options) (err error) {
 	orElse := func(f, other *os.File) *os.File {
 		if f == nil {
@@ -127,14 +124,6 @@ func Run(ctx context.Context, o Options) (err error) {
 		err:     o.Progress.Wrap(o.Stderr),
 		left:    make(chan os.Signal, 1),
 	}
-	if !term.IsTerminal(int(o.Stdin.Fd())) {
-		src, err := io.ReadAll(o.Stdin)
-		if err != nil {
-			return fmt.Errorf("reading the program: %w", err)
-		}
-		return o.Session.Eval(ctx, "", string(src), r.show)
-	}
-
 	if o.Banner != "" {
 		fmt.Fprintln(r.out, o.Banner)
 	}
@@ -280,8 +269,9 @@ func (r *repl) eval(ctx context.Context, statement string) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &mistake):
-		line, carets := mistake.Lines(r.style().Width - 2)
-		r.complain(mistake.Error() + "\n  " + line + "\n  " + carets)
+		width := r.style().Width
+		line, carets := mistake.Lines(cmp.Or(width, 80) - 2)
+		r.complain(mistake.Message(width), "  "+line, "  "+carets)
 	default:
 		r.complain(err.Error())
 	}
@@ -318,25 +308,13 @@ func (r *repl) show(result lang.Result) error {
 
 // style is how results are shown on the terminal as it is now.
 func (r *repl) style() lang.Style {
-	fd := int(r.Stdout.Fd())
-	if !term.IsTerminal(fd) {
-		return lang.Style{}
-	}
-	st := lang.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
-	if width, _, err := term.GetSize(fd); err == nil {
-		st.Width = width
-	}
-	return st
+	return lang.StyleOf(r.Stdout)
 }
 
-// complain prints a message, in red where there are colours.
-func (r *repl) complain(message string) {
-	if term.IsTerminal(int(r.Stderr.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" {
-		first, rest, more := strings.Cut(message, "\n")
-		message = "\x1b[31m" + first + "\x1b[0m"
-		if more {
-			message += "\n" + rest
-		}
+// complain prints a message, in red where there are colours, and lines below it.
+func (r *repl) complain(message string, below ...string) {
+	if lang.StyleOf(r.Stderr).Color {
+		message = "\x1b[31m" + message + "\x1b[0m"
 	}
-	fmt.Fprintln(r.err, message)
+	fmt.Fprintln(r.err, strings.Join(append([]string{message}, below...), "\n"))
 }

@@ -684,27 +684,3 @@ func TestResize(t *testing.T) {
 	x.contains("WMC")
 	x.wait("a prompt", func(s *screen) bool { before, _ := s.cursor(); return before == "> " })
 }
-
-func TestProgram(t *testing.T) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := func(program string) (stdout, stderr string, status int) {
-		cmd := exec.Command(exe)
-		cmd.Env = append(os.Environ(), childEnv+"=")
-		cmd.Stdin = strings.NewReader(program)
-		var out, errs bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &errs
-		cmd.Run()
-		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
-	}
-	out, errs, status := run("p = prob(0.25)\nwmc(p &\n  p)\nwmc(p);\n")
-	if !strings.HasSuffix(out, "0.25\nbye\n") || strings.Contains(out, ">") || strings.Contains(out, testBanner) || errs != "" || status != 0 {
-		t.Errorf("got %q, %q, %d", out, errs, status)
-	}
-	out, errs, status = run("wmc(prob(0.25))\n\nwmc(nobody)\nwmc(prob(0.5))\n")
-	if !strings.Contains(out, "0.25\n") || strings.Contains(out, "0.5\n") || !strings.Contains(errs, "3:5: ") || status != 1 {
-		t.Errorf("got %q, %q, %d", out, errs, status)
-	}
-}

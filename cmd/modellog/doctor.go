@@ -12,6 +12,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/shirou/gopsutil/v4/mem"
 
+	"github.com/modellog/modellog/lang"
 	"github.com/modellog/modellog/lm/gguf"
 	"github.com/modellog/modellog/lm/ollama"
 	"github.com/modellog/modellog/lm/store"
@@ -44,7 +45,7 @@ func (c *doctorCmd) Run(ctx context.Context, std streams) error {
 	}
 	findings = append(findings, models...)
 	findings = append(findings, pipFinding(ctx), ollamaFinding(ctx), cacheFinding(ctx))
-	st := style(std.out)
+	st := lang.StyleOf(std.out)
 	var broken bool
 	for _, f := range findings {
 		broken = broken || f.state == ill

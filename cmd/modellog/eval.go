@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,9 +20,6 @@ type evalCmd struct {
 	File string `arg:"" optional:"" default:"-" help:"The program; - or nothing for standard input."`
 }
 
-// maxProgram is how large a program may be in bytes.
-const maxProgram = 64 << 20
-
 func (c *evalCmd) Run(ctx context.Context, std streams) error {
 	name, src, err := c.read(std)
 	if err != nil {
@@ -34,7 +32,7 @@ func (c *evalCmd) Run(ctx context.Context, std streams) error {
 	defer s.free()
 
 	out := bufio.NewWriter(s.bar.Wrap(std.out))
-	st := style(std.out)
+	st := lang.StyleOf(std.out)
 	first, afterBlock := true, false
 	emit := func(r lang.Result) error {
 		if c.JSON {
@@ -60,7 +58,9 @@ func (c *evalCmd) Run(ctx context.Context, std streams) error {
 	s.bar.Clear()
 	var mistake *lang.Error
 	if errors.As(err, &mistake) {
-		fmt.Fprintln(std.err, mistake.Detail())
+		width := lang.StyleOf(std.err).Width
+		line, carets := mistake.Lines(cmp.Or(width, 80) - 2)
+		fmt.Fprintf(std.err, "%s\n  %s\n  %s\n", mistake.Message(width), line, carets)
 		return exitError(exitFailed)
 	}
 	return err
@@ -79,12 +79,12 @@ func (c *evalCmd) read(std streams) (name, src string, err error) {
 		defer f.Close()
 		in = f
 	}
-	b, err := io.ReadAll(io.LimitReader(in, maxProgram+1))
+	b, err := io.ReadAll(io.LimitReader(in, lang.MaxSource+1))
 	if err != nil {
 		return "", "", fmt.Errorf("reading the program: %w", err)
 	}
-	if len(b) > maxProgram {
-		return "", "", fmt.Errorf("the program has more than %d MB; put rows of data into a file for %%run", maxProgram>>20)
+	if len(b) > lang.MaxSource {
+		return "", "", fmt.Errorf("the program has more than %d MB; put rows of data into a file for %%run", lang.MaxSource>>20)
 	}
 	return name, string(b), nil
 }

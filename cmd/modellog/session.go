@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-
-	"golang.org/x/term"
 
 	"github.com/modellog/modellog/internal/progress"
 	"github.com/modellog/modellog/lang"
@@ -73,18 +70,4 @@ func (o *opened) free() {
 
 func openStore(warn func(string)) (*store.Store, error) {
 	return store.New(store.Options{Warn: func(err error) { warn(err.Error()) }})
-}
-
-// style says how results are shown on w: in colour on a terminal, unless
-// NO_COLOR is set, and as wide as it is.
-func style(w any) lang.Style {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return lang.Style{}
-	}
-	st := lang.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-		st.Width = width
-	}
-	return st
 }
