@@ -1,9 +1,7 @@
 package kernel
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -102,9 +100,6 @@ type (
 	htmler  interface{ HTML() string }
 	latexer interface{ LaTeX() string }
 	svger   interface{ SVG() ([]byte, error) }
-	drawing interface {
-		Write(w io.Writer, format string) error
-	}
 )
 
 // bundle is a result in all forms that it has, nil where it has none.
@@ -127,20 +122,13 @@ func bundle(r lang.Result) (data map[string]any, f *failure) {
 	if x, ok := r.(latexer); ok {
 		set("text/latex", x.LaTeX())
 	}
-	var svg []byte
-	var err error
-	switch x := r.(type) {
-	case svger:
-		svg, err = x.SVG()
-	case drawing:
-		var b bytes.Buffer
-		err = x.Write(&b, "svg")
-		svg = b.Bytes()
+	if x, ok := r.(svger); ok {
+		svg, err := x.SVG()
+		if err != nil {
+			return nil, &failure{"Error", fmt.Sprintf("drawing a %s: %v", r.Kind(), err), nil}
+		}
+		set("image/svg+xml", string(svg))
 	}
-	if err != nil {
-		return nil, &failure{"Error", fmt.Sprintf("drawing a %s: %v", r.Kind(), err), nil}
-	}
-	set("image/svg+xml", string(svg))
 	if len(data) == 0 {
 		return nil, nil
 	}

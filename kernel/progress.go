@@ -96,8 +96,9 @@ func (p *progress) text() (plain, markup string) {
 		figures = fmt.Sprintf("%d of %d MB", p.done>>20, p.total>>20)
 	}
 	if p.done > 0 && elapsed > time.Second {
-		left := time.Duration(float64(elapsed) / float64(p.done) * float64(p.total-p.done))
-		figures += " · " + seconds(left) + " left"
+		if left := time.Duration(float64(elapsed) / float64(p.done) * float64(p.total-p.done)); left >= time.Second {
+			figures += " · " + seconds(left) + " left"
+		}
 	}
 	const width = 30
 	full := int(float64(width) * float64(p.done) / float64(p.total))
