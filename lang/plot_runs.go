@@ -84,9 +84,10 @@ func (s *Session) plotHistograms(u *unit, c *syntax.Command, words []syntax.Word
 			columns = append(columns, p.column)
 		}
 	}
-	d := plots.Histograms{Title: "consistency ρ", Rows: rows, Columns: columns}
+	d := plots.Histograms{Title: "consistency ρ", Columns: columns}
 	calibrations := map[calibrate.Calibration]bool{}
 	for _, m := range rows {
+		d.Rows = append(d.Rows, modelLabel(m))
 		var row [][]float64
 		for _, col := range columns {
 			var rho []float64
@@ -107,6 +108,17 @@ func (s *Session) plotHistograms(u *unit, c *syntax.Command, words []syntax.Word
 		}
 	}
 	return plots.NewHistograms(d)
+}
+
+// modelLabel is a model's name for a figure: of a path the file's name.
+func modelLabel(name string) string {
+	if i := strings.LastIndexAny(name, `/\`); i >= 0 && i+1 < len(name) {
+		name = name[i+1:]
+	}
+	if short := strings.TrimSuffix(name, ".gguf"); short != "" {
+		return short
+	}
+	return name
 }
 
 // columnNames names what runs are over: the schema, and the file where a schema was run over several.
@@ -164,7 +176,7 @@ func (s *Session) plotInformativeness(ctx context.Context, u *unit, c *syntax.Co
 				return err
 			}
 			if p.Name = names[r]; len(models) > 1 {
-				p.Name += ", " + r.modelName()
+				p.Name += ", " + modelLabel(r.modelName())
 			}
 			points = append(points, p)
 		}

@@ -91,13 +91,12 @@ func TestMeasuredPoints(t *testing.T) {
 }
 
 func TestFamilyOf(t *testing.T) {
-	s := New(Options{})
 	p := &scalingPanel{points: []plots.ScalingPoint{{Family: ""}, {Family: "Gemma-3"}, {Family: "Llama-3"}, {Family: "Qwen2.5"}}}
 	for model, want := range map[string]string{
 		"gemma3:270m-pt": "Gemma-3", "llama3.2:1b": "Llama-3", "qwen2.5:0.5b": "Qwen2.5", "smollm2:135m-instruct": "smollm2",
-		"gguf:/models/gemma-3-1b.gguf": "Gemma-3", "hf.co/x/Llama-3.2-3B": "Llama-3", "mine": "mine",
+		"gguf:/models/gemma-3-1b.gguf": "Gemma-3", "hf.co/x/Llama-3.2-3B": "Llama-3", "mine": "mine", "gguf:/models/mine.gguf": "mine",
 	} {
-		if got := s.familyOf(model, p); got != want {
+		if got := familyOf(model, p); got != want {
 			t.Errorf("%s is of the family %q, not %q", model, got, want)
 		}
 	}

@@ -353,7 +353,7 @@ func (s *Session) measuredPoints(runs []*Run, p *scalingPanel) ([]plots.ScalingP
 		if n > 1 {
 			std = math.Sqrt(sum2 / (n - 1))
 		}
-		x := plots.ScalingPoint{Model: m, Family: s.familyOf(m, p), Size: float64(of[m][0].Model.Parameters), Value: mean, Measured: true}
+		x := plots.ScalingPoint{Model: modelLabel(m), Family: familyOf(m, p), Size: float64(of[m][0].Model.Parameters), Value: mean, Measured: true}
 		if lo-std < hi+std {
 			x.Bar = plots.Range{Lo: lo - std, Hi: hi + std}
 		}
@@ -363,12 +363,8 @@ func (s *Session) measuredPoints(runs []*Run, p *scalingPanel) ([]plots.ScalingP
 }
 
 // familyOf is the published family that a model's name starts with, or else its name up to the colon.
-func (s *Session) familyOf(model string, p *scalingPanel) string {
-	_, tag, ok := strings.Cut(model, ":")
-	base := filepath.Base(model)
-	if ok && !strings.ContainsAny(tag, "/:") {
-		base = model
-	}
+func familyOf(model string, p *scalingPanel) string {
+	base := modelLabel(model)
 	for _, pt := range p.points {
 		if f := plainName(pt.Family); f != "" && strings.HasPrefix(plainName(base), f) {
 			return pt.Family

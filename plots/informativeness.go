@@ -59,6 +59,7 @@ func NewInformativeness(title string, points []InformativePoint) (*Figure, error
 	if widest == 0 {
 		widest = 1
 	}
+	widest = math.Max(widest, 1e-9) // below that all are at 0
 	step := niceStep(widest / 8)
 	var ticks plot.ConstantTicks
 	for i := 0.0; i*step <= widest*1.08; i++ {

@@ -176,6 +176,26 @@ func TestBins(t *testing.T) {
 	}
 }
 
+// The least and the greatest numbers have axes with a few ticks.
+func TestInformativenessExtremes(t *testing.T) {
+	for _, info := range []float64{0, 5e-324, 1e-300, 1e-12, 1e-9, 1, 1e12} {
+		for _, rho := range []float64{1, 5e-324, 0, -1e-300, -1e15} {
+			f, err := NewInformativeness("", []InformativePoint{{Name: "f", Info: info, Rho: Exactly(rho)}, {Name: "g", Info: info / 2, Rho: Exactly(rho)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if svg, err := f.SVG(); err != nil || len(svg) > 200_000 {
+				t.Errorf("I %g, ρ %g: %d bytes (%v)", info, rho, len(svg), err)
+			}
+		}
+	}
+	for _, x := range []float64{1e-300, 1e-10, 0.3, 1, 1.9999999999, 7, 1e15} {
+		if s := niceStep(x); !(s >= x*(1-1e-9) && s < 5.0001*x) {
+			t.Errorf("the step for %g is %g", x, s)
+		}
+	}
+}
+
 // The ends of axes hold what is on them, and one value alone has room on both sides.
 func TestScalingAxes(t *testing.T) {
 	for _, pt := range []ScalingPoint{{Size: 135e6, Value: 0.05, Bar: Range{0, 0.1}}, {Size: 1, Value: 0}, {Size: 1e9, Value: -3}, {Size: 1e12, Value: 1e15}, {Size: 270e6, Value: 50, Bar: Range{-1, 101}}} {

@@ -239,7 +239,7 @@ func valueAxis(a *plot.Axis, points []ScalingPoint) {
 		room := math.Max(0.1*math.Abs(hi), 0.1)
 		lo, hi = lo-room, hi+room
 	}
-	step := niceStep((hi - lo) / 4)
+	step := niceStep((hi - lo) / 5)
 	low, high := math.Floor(lo/step+1e-9), math.Ceil(hi/step-1e-9)
 	a.Min, a.Max = low*step, high*step
 	var ticks plot.ConstantTicks
@@ -252,7 +252,7 @@ func valueAxis(a *plot.Axis, points []ScalingPoint) {
 	a.Tick.Marker = ticks
 }
 
-// niceStep returns the least of 1, 2, 5 times a power of ten that is not below x > 0.
+// niceStep returns the least of 1, 2, 5 times a power of ten that is not below x, for x from 1e-300 on.
 func niceStep(x float64) float64 {
 	e := math.Pow(10, math.Floor(math.Log10(x)))
 	for _, s := range []float64{1, 2, 5} {
