@@ -229,7 +229,8 @@ func TestSignals(t *testing.T) {
 		cmd, c := process(t, `exec "$kernel" "$run" "$file"`, mark)
 		f := dial(t, c)
 		f.run("prob(0.5)").ok()
-		cmd.Process.Signal(os.Interrupt) // nothing runs: nothing happens
+		cmd.Process.Signal(os.Interrupt)   // nothing runs: nothing happens
+		time.Sleep(300 * time.Millisecond) // so that it does not meet the next cell
 		f.run("prob(0.5)").ok()
 		cmd.Process.Signal(sig)
 		err := cmd.Wait()
