@@ -70,7 +70,6 @@ type goCells struct {
 	mu     sync.Mutex
 	child  *gonb.Child       // the one that was started last, living or dead
 	told   bool              // that the last one died has been said
-	input  []byte            // identity of the front-end that is asked for input
 	asked  bool              // a program waits for input
 	comms  map[string]string // comm id → target name, of open ones
 	closed bool

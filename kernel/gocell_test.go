@@ -262,22 +262,6 @@ func TestGoComplete(t *testing.T) {
 	}
 }
 
-// processes counts the living processes whose command line has a word in it.
-func processes(t *testing.T, word string) int {
-	t.Helper()
-	dirs, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, d := range dirs {
-		if b, err := os.ReadFile(d); err == nil && strings.Contains(string(b), word) {
-			n++
-		}
-	}
-	return n
-}
-
 // TestTwoKernels runs two at once, with one's GoNB killed under a cell of the other's.
 func TestTwoKernels(t *testing.T) {
 	a, b := serveGo(t, nil), serveGo(t, nil)

@@ -21,11 +21,11 @@ const modulePath = "github.com/modellog/modellog"
 func prepareModule(ctx context.Context, goCommand string, o Options) error {
 	source, err := findSource(ctx, goCommand, o)
 	if err != nil {
-		return fmt.Errorf("Go cells will work, but without modellog's helpers: %w", err)
+		return fmt.Errorf("the cells in Go will work, but without modellog's helpers: %w", err)
 	}
 	fmt.Fprintf(o.Progress, "preparing the helpers for Go cells from %s\n", source)
 	if err := copyModule(ctx, goCommand, source, ModuleDir(o.Data)); err != nil {
-		return fmt.Errorf("Go cells will work, but without modellog's helpers: %w", err)
+		return fmt.Errorf("the cells in Go will work, but without modellog's helpers: %w", err)
 	}
 	return nil
 }
