@@ -3,14 +3,12 @@ package lang
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -23,7 +21,14 @@ type rows struct {
 	file  *os.File
 	next  func() (values []string, line int, err error)
 	total int // an estimate of how many there are; 0 if unknown
+
+	columns string // how columns were matched to holes: byName, byPosition; "" where each row says it
 }
+
+const (
+	byName     = "name"
+	byPosition = "position"
+)
 
 // rowError is a row that cannot be used; the ones after it can.
 type rowError struct {
@@ -57,9 +62,9 @@ func openRows(path string, holes []string) (*rows, error) {
 	case ".jsonl", ".ndjson":
 		r.next = jsonRows(b, holes)
 	case ".csv":
-		r.next, err = csvRows(b, ',', holes)
+		r.next, r.columns, err = csvRows(b, ',', holes)
 	case ".tsv":
-		r.next, err = csvRows(b, '\t', holes)
+		r.next, r.columns, err = csvRows(b, '\t', holes)
 	default:
 		err = errors.New("the rows of a run are in a .csv, .tsv or .jsonl file")
 	}
@@ -176,94 +181,10 @@ func jsonRows(b *bufio.Reader, holes []string) func() ([]string, int, error) {
 	}
 }
 
-// csvRows reads records. If the first one names all holes, it is a header, and columns are
-// found by name; otherwise each record has as many fields as there are holes, in
-// their order.
-func csvRows(b *bufio.Reader, comma rune, holes []string) (func() ([]string, int, error), error) {
-	limited := &limitedRecords{r: b}
-	r := csv.NewReader(limited)
-	r.Comma = comma
-	r.FieldsPerRecord = -1
-	r.ReuseRecord = true
-	r.LazyQuotes = comma == '\t'
-	read := func() ([]string, int, error) {
-		record, err := r.Read()
-		limited.n = 0
-		line := 0
-		if len(record) > 0 {
-			line, _ = r.FieldPos(0)
-		}
-		var pe *csv.ParseError
-		if errors.As(err, &pe) {
-			return nil, pe.StartLine, &rowError{pe.StartLine, pe.Err.Error()}
-		}
-		return record, line, err
-	}
-	first, line, err := read()
-	if err == io.EOF {
-		return func() ([]string, int, error) { return nil, 0, io.EOF }, nil
-	}
-	var bad *rowError
-	if err != nil && !errors.As(err, &bad) {
-		return nil, err
-	}
-	at := make([]int, len(holes))
-	header := err == nil
-	for i, h := range holes {
-		at[i] = slices.IndexFunc(first, func(f string) bool { return strings.TrimSpace(f) == h })
-		header = header && at[i] >= 0
-	}
-	pending := !header
-	if !header && err == nil && len(first) != len(holes) {
-		return nil, fmt.Errorf("its columns are %s, and the schema needs %s", strings.Join(quoteAll(first), ", "), strings.Join(quoteAll(holes), ", "))
-	}
-	held := slices.Clone(first)
-	return func() ([]string, int, error) {
-		record, l, err2 := held, line, err
-		if !pending {
-			record, l, err2 = read()
-		}
-		pending = false
-		if err2 != nil {
-			return nil, l, err2
-		}
-		values := make([]string, len(holes))
-		for i := range holes {
-			k := i
-			if header {
-				k = at[i]
-			}
-			if k >= len(record) || !header && len(record) != len(holes) {
-				return nil, l, &rowError{l, fmt.Sprintf("it has %s", plural(len(record), "field"))}
-			}
-			if !utf8.ValidString(record[k]) {
-				return nil, l, &rowError{l, "it is not UTF-8"}
-			}
-			values[i] = record[k]
-		}
-		return values, l, nil
-	}, nil
-}
-
 func quoteAll(words []string) []string {
 	out := make([]string, len(words))
 	for i, w := range words {
 		out[i] = fmt.Sprintf("%q", w)
 	}
 	return out
-}
-
-// limitedRecords refuses a record that does not end, as with a quote that is never
-// closed, before it fills the memory.
-type limitedRecords struct {
-	r io.Reader
-	n int // bytes read since the last record
-}
-
-func (l *limitedRecords) Read(p []byte) (int, error) {
-	n, err := l.r.Read(p)
-	if l.n += n; l.n > 2*maxRow {
-		return 0, fmt.Errorf("a row is longer than %d KB; a quote may not be closed", maxRow>>10)
-	}
-	return n, err
 }

@@ -31,6 +31,9 @@ type Run struct {
 	Bad        []BadRow
 	BadRows    int  // how many are bad; Bad has the first of them
 	Stopped    bool // before the file's end
+	// Columns is how the columns of a CSV or TSV file became the holes: by the "name" in its
+	// header, or, as it has none, by "position"; "" for other files.
+	Columns string
 
 	Rho       Interval // mean ρ (Eq. 5) over the rows where it is defined
 	CAcc      Interval // share of consistent rows (Eq. 6), in [0, 1]
@@ -104,7 +107,7 @@ func (s *Session) runCommand(ctx context.Context, u *unit, c *syntax.Command, wo
 
 	r := &runner{
 		s: s, u: u, d: d, keep: keep,
-		Run:      &Run{Schema: d.head(), File: words[1].Text, Path: path, Calibration: s.calibration},
+		Run:      &Run{Schema: d.head(), File: words[1].Text, Path: path, Calibration: s.calibration, Columns: in.columns},
 		progress: s.progress("run " + d.name),
 		total:    min(in.total, limit),
 	}
@@ -366,6 +369,9 @@ func (r *Run) counts() []string {
 	if r.Stopped {
 		counts = append(counts, "stopped")
 	}
+	if r.Columns == byPosition {
+		counts = append(counts, "no header: columns taken by position")
+	}
 	return counts
 }
 
@@ -388,6 +394,8 @@ func (r *Run) MarshalJSON() ([]byte, error) {
 		MultiToken  int             `json:"multi_token"`
 		BadRows     int             `json:"bad_rows"`
 		Bad         []badRow        `json:"bad"`
+		BadShown    int             `json:"bad_shown"`
+		Columns     string          `json:"columns,omitempty"`
 		Stopped     bool            `json:"stopped"`
 		Rho         number          `json:"rho"`
 		CAcc        number          `json:"cacc"`
@@ -397,7 +405,7 @@ func (r *Run) MarshalJSON() ([]byte, error) {
 		Model       *jsonModel      `json:"model"`
 		Calibration jsonCalibration `json:"calibration"`
 	}{
-		r.Kind(), r.Schema, r.File, r.Rows, r.Scored, r.MultiToken, r.BadRows, bad, r.Stopped, number(r.Rho), number(r.CAcc),
+		r.Kind(), r.Schema, r.File, r.Rows, r.Scored, r.MultiToken, r.BadRows, bad, len(bad), r.Columns, r.Stopped, number(r.Rho), number(r.CAcc),
 		r.Undecided, r.Undefined, number(calibrate.Exact(r.Info)), modelJSON(r.Model), calibrationJSON(r.Calibration),
 	})
 }
