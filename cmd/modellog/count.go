@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/modellog/modellog/logic"
 )
@@ -14,16 +13,18 @@ type countCmd struct {
 
 // Run prints the result as the competition asks for it.
 func (c *countCmd) Run(ctx context.Context, std streams) error {
-	in, name := std.in, "standard input"
-	if c.File != "-" {
-		f, err := os.Open(c.File)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		in, name = f, c.File
+	name := c.File
+	if name == "-" {
+		name = "standard input"
 	}
-	cnf, err := logic.ReadDIMACS(in)
+	cnf, err := interruptible(ctx, func() (*logic.CNF, error) {
+		in, err := input(c.File, std)
+		if err != nil {
+			return nil, err
+		}
+		defer in.Close()
+		return logic.ReadDIMACS(in)
+	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -31,21 +32,16 @@ func (c *countCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	satisfiable, kind := "SATISFIABLE", "mc"
+	satisfiable, kind, exact := "SATISFIABLE", "mc", "int "+n.Models.String()
 	if !n.Satisfiable {
 		satisfiable = "UNSATISFIABLE"
 	}
 	if n.Weighted != nil {
-		kind = "wmc"
+		kind, exact = "wmc", "frac "+n.Weighted.String()
+		if n.Weighted.IsInt() {
+			exact = "int " + n.Weighted.Num().String()
+		}
 	}
-	fmt.Fprintf(std.out, "s %s\nc s type %s\nc s log10-estimate %.15g\n", satisfiable, kind, n.Log10)
-	switch {
-	case n.Weighted == nil:
-		fmt.Fprintf(std.out, "c s exact arb int %s\n", n.Models)
-	case n.Weighted.IsInt():
-		fmt.Fprintf(std.out, "c s exact arb int %s\n", n.Weighted.Num())
-	default:
-		fmt.Fprintf(std.out, "c s exact arb frac %s\n", n.Weighted)
-	}
-	return nil
+	_, err = fmt.Fprintf(std.out, "s %s\nc s type %s\nc s log10-estimate %.15g\nc s exact arb %s\n", satisfiable, kind, n.Log10, exact)
+	return err
 }

@@ -49,7 +49,9 @@ func (c *doctorCmd) Run(ctx context.Context, std streams) error {
 	var broken bool
 	for _, f := range findings {
 		broken = broken || f.state == ill
-		f.write(std.out, st.Color)
+		if err := f.write(std.out, st.Color); err != nil {
+			return err
+		}
 	}
 	if broken {
 		return exitError(exitFailed)
@@ -57,7 +59,7 @@ func (c *doctorCmd) Run(ctx context.Context, std streams) error {
 	return ctx.Err()
 }
 
-func (f finding) write(w io.Writer, color bool) {
+func (f finding) write(w io.Writer, color bool) error {
 	mark, code := "ok", "32"
 	switch f.state {
 	case absent:
@@ -68,10 +70,12 @@ func (f finding) write(w io.Writer, color bool) {
 	if color {
 		mark = "\x1b[" + code + "m" + mark + "\x1b[0m"
 	}
-	fmt.Fprintf(w, "%s  %-10s %s\n", mark, f.what, f.detail)
+	text := fmt.Sprintf("%s  %-10s %s\n", mark, f.what, f.detail)
 	if f.mend != "" {
-		fmt.Fprintf(w, "    %-10s %s\n", "", f.mend)
+		text += fmt.Sprintf("    %-10s %s\n", "", f.mend)
 	}
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 func engineFindings() []finding {

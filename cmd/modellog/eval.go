@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/modellog/modellog/lang"
@@ -21,7 +20,7 @@ type evalCmd struct {
 }
 
 func (c *evalCmd) Run(ctx context.Context, std streams) error {
-	name, src, err := c.read(std)
+	name, src, err := c.read(ctx, std)
 	if err != nil {
 		return err
 	}
@@ -68,18 +67,18 @@ func (c *evalCmd) Run(ctx context.Context, std streams) error {
 
 // read returns the program and its name in messages, which is empty for
 // standard input.
-func (c *evalCmd) read(std streams) (name, src string, err error) {
-	in := std.in
+func (c *evalCmd) read(ctx context.Context, std streams) (name, src string, err error) {
 	if c.File != "-" {
 		name = c.File
-		f, err := os.Open(c.File)
-		if err != nil {
-			return "", "", err
-		}
-		defer f.Close()
-		in = f
 	}
-	b, err := io.ReadAll(io.LimitReader(in, lang.MaxSource+1))
+	b, err := interruptible(ctx, func() ([]byte, error) {
+		in, err := input(c.File, std)
+		if err != nil {
+			return nil, err
+		}
+		defer in.Close()
+		return io.ReadAll(io.LimitReader(in, lang.MaxSource+1))
+	})
 	if err != nil {
 		return "", "", fmt.Errorf("reading the program: %w", err)
 	}

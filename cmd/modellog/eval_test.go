@@ -20,7 +20,7 @@ func TestProgramSize(t *testing.T) {
 		if err := os.WriteFile(path, bytes.Repeat([]byte("\n"), test.size), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, src, err := (&evalCmd{File: path}).read(streams{})
+		_, src, err := (&evalCmd{File: path}).read(t.Context(), streams{})
 		if test.ok && (err != nil || len(src) != test.size) {
 			t.Errorf("%d bytes: %d read, %v", test.size, len(src), err)
 		}

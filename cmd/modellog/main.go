@@ -5,6 +5,7 @@
 //	modellog eval FILE            run a program of the constraint language
 //	modellog count FILE.cnf       (weighted) model count of a DIMACS CNF
 //	modellog models list|get|info the models on this machine
+//	modellog kernel install       the Jupyter kernel
 //	modellog doctor               what works here, and how to mend what does not
 //
 // It exits with 0; with 1 when what was asked could not be done; with 2 for

@@ -12,6 +12,7 @@ import (
 	"github.com/modellog/modellog/lang"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/lm/gguf"
+	"github.com/modellog/modellog/lm/gguf/header"
 	"github.com/modellog/modellog/lm/ollama"
 	"github.com/modellog/modellog/lm/store"
 )
@@ -76,6 +77,10 @@ func (o *opener) stored(ctx context.Context, name string, found store.Model) (lm
 
 func (o *opener) embedded(ctx context.Context, name, path, digest string) (lm.Model, error) {
 	if digest == "" {
+		// What is no model at all is not read to its end for a digest.
+		if _, err := header.Open(path); err != nil {
+			return nil, fmt.Errorf("opening the model: %w", err)
+		}
 		var err error
 		if digest, err = o.store.Digest(ctx, path); err != nil {
 			return nil, fmt.Errorf("opening model %q: %w", name, err)
@@ -97,6 +102,10 @@ func (o *opener) embedded(ctx context.Context, name, path, digest string) (lm.Mo
 }
 
 func (o *opener) served(ctx context.Context, name string) (lm.Model, error) {
+	// A server that does not answer at all is found out soon.
+	if _, _, err := ollama.Reachable(ctx); err != nil {
+		return nil, err
+	}
 	m, err := ollama.Open(ctx, name, ollama.Options{})
 	if err != nil {
 		return nil, err

@@ -20,9 +20,10 @@ func (versionCmd) Run(std streams) error {
 	if !build.Optimised {
 		optimised = "not optimised"
 	}
-	fmt.Fprintf(std.out, "modellog %s (%s, %s/%s)\n", programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	fmt.Fprintf(std.out, "engine: github.com/ollama/ollama %s, %s for %s\n", engineVersion(), optimised, strings.Join(build.For, " "))
-	return nil
+	_, err := fmt.Fprintf(std.out, "modellog %s (%s, %s/%s)\nengine: github.com/ollama/ollama %s, %s for %s\n",
+		programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH,
+		engineVersion(), optimised, strings.Join(build.For, " "))
+	return err
 }
 
 func programVersion() string {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 	"unsafe"
 
 	"github.com/ollama/ollama/fs/ggml"
@@ -82,6 +83,7 @@ func (m *Model) dequantise(ctx context.Context, again bool) (string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", fmt.Errorf("making the folder for dequantised weights: %w", err)
 	}
+	sweep(dir)
 	source, err := os.Open(m.info.Path)
 	if err != nil {
 		return "", err
@@ -112,6 +114,20 @@ func (m *Model) dequantise(ctx context.Context, again bool) (string, error) {
 		return "", fmt.Errorf("writing dequantised weights to %s: %w", dir, err)
 	}
 	return target, nil
+}
+
+// sweep removes what killed processes left of weights they were writing. A file
+// that is being written has been written to a moment ago.
+func sweep(dir string) {
+	partial, err := filepath.Glob(filepath.Join(dir, "*.partial"))
+	if err != nil {
+		return
+	}
+	for _, path := range partial {
+		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > 10*time.Minute {
+			os.Remove(path)
+		}
+	}
 }
 
 // checkWeights makes sure, before they are loaded, that dequantised weights are

@@ -16,10 +16,12 @@
 //
 // # Trust
 //
-// The engine trusts the files it is given and ends the program on what it does
-// not expect, so a file's description of itself is checked first (package
-// header), and so is that the processor has the features that the engine was
-// compiled for ([CheckCPU]).
+// The engine trusts the files it is given, so a file's description of itself is
+// checked first (package header), then that the shapes of its tensors fit its
+// metadata where the engine would compute on without a word, and that the
+// processor has the features that the engine was compiled for ([CheckCPU]). What
+// the engine itself finds wrong, it ends the process for; here it ends the model,
+// with an [AbortError].
 //
 // # Building
 //
@@ -39,6 +41,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ollama/ollama/fs/ggml"
 
@@ -87,9 +90,11 @@ type Model struct {
 	batch     int // prefixes that are read together
 	chunk     int // tokens that go through the engine at once
 
-	mu     sync.Mutex // held while the engine works
+	mu     sync.Mutex // held while the engine works; for good once it has aborted
 	engine *engine    // nil before the first reading and after Close
 	closed bool
+
+	aborted atomic.Pointer[AbortError]
 }
 
 var _ lm.Model = (*Model)(nil)
@@ -157,6 +162,9 @@ func Open(ctx context.Context, path string, o Options) (*Model, error) {
 	}
 	if m.options.Threads <= 0 {
 		m.options.Threads = runtime.NumCPU()
+	}
+	if err := checkShapes(h); err != nil {
+		return nil, fmt.Errorf("opening %s: %w", path, err)
 	}
 	if err := supported(path); err != nil {
 		return nil, fmt.Errorf("opening %s: %w", path, err)
@@ -293,6 +301,9 @@ func (m *Model) Piece(t lm.Token) []byte { return m.tokenizer.Piece(t) }
 
 // Close frees the weights, after the batch that is being read.
 func (m *Model) Close() error {
+	if m.aborted.Load() != nil {
+		return nil // its memory is the parked thread's
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true

@@ -86,10 +86,15 @@ func (m *Model) compute(ctx context.Context, batch [][]lm.Token) ([]float32, err
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if gone := m.aborted.Load(); gone != nil {
+		return nil, gone
+	}
 	type result struct {
 		logits []float32
 		err    error
 	}
+	aborted, enough := engineAborts().wait()
+	defer enough()
 	done := make(chan result, 1)
 	go func() {
 		m.mu.Lock()
@@ -106,6 +111,10 @@ func (m *Model) compute(ctx context.Context, batch [][]lm.Token) ([]float32, err
 		return nil, ctx.Err()
 	case r := <-done:
 		return r.logits, r.err
+	case message := <-aborted:
+		gone := &AbortError{Path: m.info.Path, Message: message}
+		m.aborted.Store(gone)
+		return nil, gone
 	}
 }
 
