@@ -19,7 +19,7 @@ import (
 
 // The largest bodies that are read, by what is asked for.
 const (
-	maxMetadata = 512 << 20 // of a large vocabulary with its merges
+	maxMetadata = 128 << 20 // of a large vocabulary with its merges: some 15 MB for 262,144 tokens
 	maxAnswer   = 4 << 20
 	maxError    = 64 << 10
 )
@@ -39,12 +39,12 @@ func (t *checkedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		return nil, err
 	}
 	defer resp.Body.Close()
-	limit := int64(maxMetadata)
+	limit := int64(maxAnswer)
 	switch {
 	case resp.StatusCode >= 400:
 		limit = maxError
-	case strings.HasSuffix(req.URL.Path, "/api/generate"):
-		limit = maxAnswer
+	case strings.HasSuffix(req.URL.Path, "/api/show"):
+		limit = maxMetadata
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	switch {
