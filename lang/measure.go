@@ -91,6 +91,9 @@ func (s *Session) ground(ctx context.Context, u *unit, roots ...*term) (*grounde
 	byKey := map[string]int{}
 	r := s.reader("")
 	for _, a := range atoms {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		ga := groundAtom{atom: a}
 		var steps []event.Step
 		switch a.kind {
@@ -123,6 +126,9 @@ func (s *Session) ground(ctx context.Context, u *unit, roots ...*term) (*grounde
 	}
 	s.labelVariables(g)
 	for _, t := range roots {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		g.formulas = append(g.formulas, g.formula(t))
 	}
 	return g, nil

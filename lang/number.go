@@ -34,6 +34,36 @@ func figures(x float64, n int) string {
 	return strconv.FormatFloat(x, 'f', max(0, n-1-e), 64)
 }
 
+// figuresOfLog shows the number whose natural logarithm is l as figures does, also where it is
+// too small for a float64: "1.23e-4000".
+func figuresOfLog(l float64, n int) string {
+	if !underflows(l) {
+		return figures(math.Exp(l), n)
+	}
+	log10 := l / math.Ln10
+	e := math.Floor(log10)
+	mantissa := strconv.FormatFloat(math.Pow(10, log10-e), 'f', n-1, 64)
+	if strings.HasPrefix(mantissa, "10") { // by rounding
+		mantissa = strconv.FormatFloat(1, 'f', n-1, 64)
+		e++
+	}
+	return mantissa + "e" + strconv.FormatFloat(e, 'f', 0, 64)
+}
+
+// underflows reports whether exp(l) is above 0 and not a normal float64.
+func underflows(l float64) bool {
+	return l < -708 && !math.IsInf(l, -1) // exp(-708.4) is the least normal one
+}
+
+// numberOfLog is the JSON of the number whose natural logarithm is l, null where an end of it is too
+// small for a float64 and yet not 0.
+func numberOfLog(l calibrate.Interval) number {
+	if underflows(l.Lo) || underflows(l.Hi) {
+		return number(calibrate.Exact(math.NaN()))
+	}
+	return number{Lo: math.Exp(l.Lo), Hi: math.Exp(l.Hi)}
+}
+
 // sig is the precision of reports in significant figures.
 const sig = 3
 

@@ -2,11 +2,14 @@ package lang
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/big"
+	"strconv"
 	"strings"
 
+	"github.com/modellog/modellog/calibrate"
 	"github.com/modellog/modellog/lang/syntax"
 	"github.com/modellog/modellog/logic"
 )
@@ -83,8 +86,12 @@ func (s *Session) query(ctx context.Context, u *unit, c *syntax.Call, f *functio
 	return u.emit(r)
 }
 
-// maxListed is how many rows a query may ask for.
-const maxListed = 10_000
+// maxListed is how many rows a query may ask for, maxListedTruths how many truth values
+// the interpretations of models(F, k) may have together.
+const (
+	maxListed       = 10_000
+	maxListedTruths = 1_000_000
+)
 
 // answer answers a query about a grounded formula.
 func (s *Session) answer(ctx context.Context, query, formula string, g *grounded, k int) (Result, error) {
@@ -216,16 +223,18 @@ func (m *measurement) modelTable(ctx context.Context, formula string, k int) (*T
 		t.flex = 0
 	}
 	t.Head = append(t.Head, "probability", "by chance")
-	chance := math.Exp2(-float64(n))
+	logChance := -float64(n) * math.Ln2
 
-	shown := 0
-	err := m.topModels(ctx, k, func(truth logic.Interpretation, p Interval) {
-		shown++
+	total := m.d.Count()
+	listed := k
+	if total.IsInt64() {
+		listed = int(min(int64(k), total.Int64()))
+	}
+	if most := max(maxListedTruths/max(n, 1), 1); listed > most {
+		return nil, fmt.Errorf("the formula has %s, so that k is at most %s here (k times the variables at most %s)", plural(n, "variable"), count(most), count(maxListedTruths))
+	}
+	err := m.topModels(ctx, listed, func(truth logic.Interpretation, logP Interval) {
 		var row []string
-		interpretation := make(map[string]bool, n)
-		for i, v := range m.g.vars {
-			interpretation[v.label] = truth[i]
-		}
 		if n <= wideInterpretation {
 			for i := range m.g.vars {
 				row = append(row, truthMark(truth[i]))
@@ -233,27 +242,49 @@ func (m *measurement) modelTable(ctx context.Context, formula string, k int) (*T
 		} else {
 			row = append(row, m.trueOnes(truth))
 		}
-		t.Cells = append(t.Cells, append(row, show(p, sig), figures(chance, sig)))
+		t.Cells = append(t.Cells, append(row, span(figuresOfLog(logP.Lo, sig), figuresOfLog(logP.Hi, sig)), figuresOfLog(logChance, sig)))
 		t.Rows = append(t.Rows, struct {
-			Interpretation map[string]bool `json:"interpretation"`
-			P              number          `json:"p"`
-			Chance         float64         `json:"chance"`
-		}{interpretation, number(p), chance})
+			Interpretation interpretation `json:"interpretation"`
+			P              number         `json:"p"`
+			LogP           number         `json:"log_p"`
+			Chance         number         `json:"chance"`
+			LogChance      float64        `json:"log_chance"`
+		}{interpretation{m.g.vars, truth}, numberOfLog(logP), number(logP), numberOfLog(calibrate.Exact(logChance)), logChance})
 	})
 	if err != nil {
 		return nil, err
 	}
-	total := m.d.Count()
 	all := new(big.Int).Lsh(big.NewInt(1), uint(n))
 	t.Note = fmt.Sprintf("%s of %s interpretations satisfy it", bigCount(total), bigCount(all))
 	by := ""
 	if !m.g.exact() {
 		by = " by their upper ends"
 	}
-	if total.Cmp(big.NewInt(int64(shown))) > 0 {
-		t.Note += fmt.Sprintf("; these are the %s most probable%s (models(F, k) shows more)", count(shown), by)
+	if total.Cmp(big.NewInt(int64(listed))) > 0 {
+		t.Note += fmt.Sprintf("; these are the %s most probable%s (models(F, k) shows more)", count(listed), by)
 	}
 	return t, nil
+}
+
+// interpretation marshals as an object with each variable's truth value.
+type interpretation struct {
+	vars  []variable
+	truth logic.Interpretation
+}
+
+func (x interpretation) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i := range x.vars {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		name, err := json.Marshal(x.vars[i].label)
+		if err != nil {
+			return nil, err
+		}
+		b = strconv.AppendBool(append(append(b, name...), ':'), x.truth[i])
+	}
+	return append(b, '}'), nil
 }
 
 func truthMark(b bool) string {
@@ -308,7 +339,9 @@ func (m *measurement) mpeTable(formula string) (*Table, error) {
 			True bool   `json:"true"`
 		}{v.row(), number(v.reading.EventP), truth[i]})
 	}
-	t.Note = "its probability is " + figures(math.Exp(logp), sig)
+	t.Note = "its probability is " + figuresOfLog(logp, sig)
+	p, lp := numberOfLog(calibrate.Exact(logp)), number(calibrate.Exact(logp))
+	t.p, t.logP = &p, &lp
 	return t, nil
 }
 

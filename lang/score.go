@@ -140,7 +140,7 @@ func (m *measurement) marginals(ctx context.Context) ([]Interval, error) {
 // topModels hands over the k most probable satisfying interpretations, each
 // with its probability. Where probabilities are intervals the order is that of
 // their upper ends.
-func (m *measurement) topModels(ctx context.Context, k int, yield func(truth logic.Interpretation, p Interval)) error {
+func (m *measurement) topModels(ctx context.Context, k int, yield func(truth logic.Interpretation, logP Interval)) error {
 	lo, hi := m.g.weights(-1), m.g.weights(+1)
 	upper := make([]logic.Weight, len(hi))
 	for i := range upper {
@@ -150,20 +150,23 @@ func (m *measurement) topModels(ctx context.Context, k int, yield func(truth log
 	if err != nil {
 		return err
 	}
+	exact := m.g.exact()
 	for _, x := range models {
-		if m.g.exact() {
-			yield(x.Interpretation, calibrate.Exact(math.Exp(x.LogProb)))
-			continue
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		p := calibrate.Exact(1)
-		for i := range m.g.vars {
-			if x.Interpretation[i] {
-				p.Lo, p.Hi = p.Lo*lo[i].P, p.Hi*hi[i].P
-			} else {
-				p.Lo, p.Hi = p.Lo*hi[i].Q, p.Hi*lo[i].Q
+		logP := calibrate.Exact(x.LogProb)
+		if !exact {
+			logP = calibrate.Exact(0)
+			for i := range m.g.vars {
+				if x.Interpretation[i] {
+					logP.Lo, logP.Hi = logP.Lo+math.Log(lo[i].P), logP.Hi+math.Log(hi[i].P)
+				} else {
+					logP.Lo, logP.Hi = logP.Lo+math.Log(hi[i].Q), logP.Hi+math.Log(lo[i].Q)
+				}
 			}
 		}
-		yield(x.Interpretation, p)
+		yield(x.Interpretation, logP)
 	}
 	return nil
 }

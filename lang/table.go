@@ -17,6 +17,8 @@ type Table struct {
 	Rows    []any      // as JSON objects
 	Note    string     // below the rows; may be empty
 
+	p, logP *number // of mpe: the interpretation's probability and its natural logarithm
+
 	right []bool        // columns aligned to the right
 	flex  int           // the column that is cut where the line is too long, or -1
 	asked []*event.Step // of each row what the model was asked, which the column flex shows; nil where nothing
@@ -86,6 +88,8 @@ func (t *Table) MarshalJSON() ([]byte, error) {
 		Query   string  `json:"query"`
 		Formula *string `json:"formula"`
 		Rows    []any   `json:"rows"`
+		P       *number `json:"p,omitempty"`
+		LogP    *number `json:"log_p,omitempty"`
 		Note    *string `json:"note,omitempty"`
-	}{t.Kind(), t.Query, optional(t.Formula), rows, optional(t.Note)})
+	}{t.Kind(), t.Query, optional(t.Formula), rows, t.p, t.logP, optional(t.Note)})
 }

@@ -167,7 +167,11 @@ func (d *Diagram) TopModels(ctx context.Context, w []Weight, k int) ([]Model, er
 	pull()
 	var out []Model
 	for len(out) < k && q.Len() > 0 {
-		if b.stop() {
+		// Each takes time linear in the variables, so ctx is asked each time.
+		if b.err == nil {
+			b.err = ctx.Err()
+		}
+		if b.err != nil {
 			break
 		}
 		c := heap.Pop(&q).(*completion)
