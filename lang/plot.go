@@ -170,8 +170,8 @@ func (s *Session) plotInterpretations(ctx context.Context, u *unit, c *syntax.Co
 			t.Rows = append(t.Rows, x)
 		}
 	} else {
-		err := m.topModels(ctx, maxDrawn, func(truth logic.Interpretation, p Interval) {
-			t.Rows = append(t.Rows, plots.Interpretation{Truth: truth[:n], P: p.Lo, Satisfies: true})
+		err := m.topModels(ctx, maxDrawn, func(truth logic.Interpretation, logP Interval) {
+			t.Rows = append(t.Rows, plots.Interpretation{Truth: truth[:n], P: math.Exp(logP.Lo), Satisfies: true})
 		})
 		if err != nil {
 			return nil, err

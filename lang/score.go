@@ -138,7 +138,7 @@ func (m *measurement) marginals(ctx context.Context) ([]Interval, error) {
 }
 
 // topModels hands over the k most probable satisfying interpretations, each
-// with its probability. Where probabilities are intervals the order is that of
+// with the natural logarithm of its probability. Where probabilities are intervals the order is that of
 // their upper ends.
 func (m *measurement) topModels(ctx context.Context, k int, yield func(truth logic.Interpretation, logP Interval)) error {
 	lo, hi := m.g.weights(-1), m.g.weights(+1)
