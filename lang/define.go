@@ -19,6 +19,15 @@ type definition struct {
 
 	// The body written out, once that was needed. Evaluation fills it in while Complete reads.
 	written atomic.Pointer[writing]
+	// Of a schema, what came of checking it, until something is redefined.
+	checked atomic.Pointer[checking]
+}
+
+// checking is what a schema was written out to with holes that fit anywhere.
+type checking struct {
+	value value
+	terms int // how many it has
+	depth int // how deep its expressions are nested, all names written out
 }
 
 // writing is what a definition was written out to.
@@ -97,6 +106,7 @@ func (s *Session) define(u *unit, stmt *syntax.Definition) error {
 // forget marks what all names were written out to as out of date.
 func (s *Session) forget() {
 	for _, d := range s.names {
+		d.checked.Store(nil)
 		if w := d.written.Load(); w != nil {
 			d.written.Store(&writing{w.value, true})
 		}

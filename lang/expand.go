@@ -1,8 +1,11 @@
 package lang
 
 import (
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,7 +52,7 @@ type expander struct {
 	s     *Session
 	src   *syntax.Source
 	holes map[string]value
-	path  *callPath // tells one writing of a schema's prob(…) from another
+	path  callPath // tells one writing of a schema's prob(…) from another
 
 	*expansion
 }
@@ -58,26 +61,22 @@ type expander struct {
 type expansion struct {
 	terms int // made so far
 	depth int
-	open  []*definition // being written out, outermost first
+	peak  int                 // the greatest depth so far
+	open  []*definition       // being written out, outermost first
+	at    map[*definition]int // where in open each is
 }
 
-// callPath is the chain of schema calls that leads to where an expander is,
-// innermost first.
-type callPath struct {
-	call  *syntax.Call
-	outer *callPath
-}
+// callPath stands for the chain of schema calls that leads to where an expander is. It is their
+// hash, so that a call in a long chain costs no more than one in a short one.
+type callPath [sha256.Size]byte
 
-func (p *callPath) String() string {
-	var b strings.Builder
-	for ; p != nil; p = p.outer {
-		fmt.Fprintf(&b, "/%p", p.call)
-	}
-	return b.String()
+// then returns the path of a call that is met on p.
+func (p callPath) then(call *syntax.Call) callPath {
+	return sha256.Sum256(fmt.Appendf(p[:], "%p", call))
 }
 
 func newExpander(s *Session, src *syntax.Source) *expander {
-	return &expander{s: s, src: src, expansion: &expansion{}}
+	return &expander{s: s, src: src, expansion: &expansion{at: map[*definition]int{}}}
 }
 
 // check writes a definition out, a schema with holes that fit anywhere.
@@ -86,11 +85,7 @@ func (e *expander) check(d *definition) error {
 		_, err := e.definition(d)
 		return err
 	}
-	holes := make(map[string]value, len(d.params))
-	for _, p := range d.params {
-		holes[p] = value{kind: anyValue}
-	}
-	v, err := e.body(d, holes, nil)
+	v, err := e.unfilled(d, d.body)
 	if err != nil {
 		return err
 	}
@@ -100,12 +95,40 @@ func (e *expander) check(d *definition) error {
 	return nil
 }
 
+// unfilled writes a schema out with holes that fit anywhere. What comes of it is kept until
+// something is redefined, so that schemas that call each other are checked in
+// time linear in what they say; x is where it is used.
+func (e *expander) unfilled(d *definition, x syntax.Node) (value, error) {
+	if c := d.checked.Load(); c != nil {
+		if e.terms += c.terms; e.terms > maxTerms {
+			return value{}, e.tooMany(x)
+		}
+		if e.peak = max(e.peak, e.depth+c.depth); e.peak > maxDepth {
+			return value{}, e.tooDeep(x)
+		}
+		return c.value, nil
+	}
+	holes := make(map[string]value, len(d.params))
+	for _, p := range d.params {
+		holes[p] = value{kind: anyValue}
+	}
+	terms, peak := e.terms, e.peak
+	e.peak = e.depth
+	v, err := e.body(d, holes, e.path)
+	if err != nil {
+		return value{}, err
+	}
+	d.checked.Store(&checking{v, e.terms - terms, e.peak - e.depth})
+	e.peak = max(e.peak, peak)
+	return v, nil
+}
+
 // definition returns what a name that is no schema stands for.
 func (e *expander) definition(d *definition) (value, error) {
 	if v, ok := d.known(); ok {
 		return v, nil
 	}
-	v, err := e.body(d, nil, nil)
+	v, err := e.body(d, nil, callPath{})
 	if err != nil {
 		return value{}, err
 	}
@@ -117,18 +140,20 @@ func (e *expander) definition(d *definition) (value, error) {
 }
 
 // body writes out what a definition says, with its holes filled.
-func (e *expander) body(d *definition, holes map[string]value, path *callPath) (value, error) {
-	for i, o := range e.open {
-		if o == d {
-			var chain []string
-			for _, o := range e.open[i:] {
-				chain = append(chain, o.name)
-			}
-			return value{}, fmt.Errorf("%q would be defined by itself (%s)", d.name, strings.Join(append(chain, d.name), " → "))
+func (e *expander) body(d *definition, holes map[string]value, path callPath) (value, error) {
+	if i, ok := e.at[d]; ok {
+		var names []string
+		for _, o := range e.open[i:] {
+			names = append(names, o.name)
 		}
+		return value{}, &cycleError{append(names, d.name)}
 	}
+	e.at[d] = len(e.open)
 	e.open = append(e.open, d)
-	defer func() { e.open = e.open[:len(e.open)-1] }()
+	defer func() {
+		e.open = e.open[:len(e.open)-1]
+		delete(e.at, d)
+	}()
 	inner := &expander{s: e.s, src: d.src, holes: holes, path: path, expansion: e.expansion}
 	return inner.value(d.body)
 }
@@ -136,10 +161,54 @@ func (e *expander) body(d *definition, holes map[string]value, path *callPath) (
 // used puts an error within a definition to the place where that is used.
 // A definition being made keeps its own places.
 func (e *expander) used(n syntax.Node, d *definition, err error) error {
-	if _, ok := err.(*Error); !ok {
+	var cycle *cycleError
+	if _, ok := err.(*Error); !ok || errors.As(err, &cycle) {
+		if cycle != nil {
+			err = cycle
+		}
 		return e.src.Errorf(n, "%w", err)
 	}
-	return e.src.Errorf(n, "%s, defined at %s, cannot be used as it is: %s", d.name, placeOf(d), message(err))
+	inner := &usedError{names: []string{d.name}, place: placeOf(d), why: message(err)}
+	var u *usedError
+	if errors.As(err, &u) {
+		inner = &usedError{append(u.names, d.name), u.place, u.why}
+	}
+	return e.src.Errorf(n, "%w", inner)
+}
+
+// cycleError is a definition that would mention itself.
+type cycleError struct {
+	names []string // the first again at the end
+}
+
+func (e *cycleError) Error() string {
+	return fmt.Sprintf("%q would be defined by itself (%s)", e.names[0], pathOf(e.names))
+}
+
+// usedError is what is wrong with a definition that others use.
+type usedError struct {
+	names []string // what uses it, innermost first; the first is the definition itself
+	place string
+	why   string
+}
+
+func (e *usedError) Error() string {
+	through := ""
+	if len(e.names) > 1 {
+		names := slices.Clone(e.names)
+		slices.Reverse(names)
+		through = " (used through " + pathOf(names) + ")"
+	}
+	return fmt.Sprintf("%s, defined at %s, cannot be used as it is: %s%s", e.names[0], e.place, e.why, through)
+}
+
+// pathOf shows which names lead to each other, of many the first and last ones.
+func pathOf(names []string) string {
+	const most = 6
+	if len(names) > most {
+		names = slices.Concat(names[:most/2], []string{"…"}, names[len(names)-most/2:])
+	}
+	return strings.Join(names, " → ")
 }
 
 func placeOf(d *definition) string {
@@ -257,6 +326,7 @@ func (e *expander) value(x syntax.Expr) (value, error) {
 	if e.depth++; e.depth > maxDepth {
 		return value{}, e.tooDeep(x)
 	}
+	e.peak = max(e.peak, e.depth)
 	defer func() { e.depth-- }()
 	switch x := x.(type) {
 	case *syntax.String:
@@ -385,7 +455,7 @@ func (e *expander) call(x *syntax.Call) (value, error) {
 		if !(p >= 0 && p <= 1) {
 			return value{}, e.src.Errorf(args[0], "a probability lies between 0 and 1")
 		}
-		a := &atom{kind: atomProb, p: p, key: fmt.Sprintf("p%p%v", x, e.path)}
+		a := &atom{kind: atomProb, p: p, key: fmt.Sprintf("p%p%x", x, e.path)}
 		return e.formulaOf(x, term{op: termAtom, atom: a})
 
 	case "likelihood":
@@ -500,6 +570,7 @@ func (e *expander) schema(x *syntax.Call) (value, error) {
 		return value{}, e.src.Errorf(x, "%s has %s and is given %s: %s(%s)", d.name, plural(len(d.params), "hole"), plural(len(x.Args), "argument"), d.name, strings.Join(d.params, ", "))
 	}
 	holes := make(map[string]value, len(d.params))
+	unknown := len(x.Args) > 0 // only while a schema is checked
 	for i, a := range x.Args {
 		if a.Name != nil {
 			return value{}, e.src.Errorf(a.Name, "a schema's holes are filled in order, without their names: %s(%s)", d.name, strings.Join(d.params, ", "))
@@ -512,11 +583,16 @@ func (e *expander) schema(x *syntax.Call) (value, error) {
 			return value{}, e.src.Errorf(a.X, "a hole is filled with a text, a number or a formula, and this is a ladder")
 		}
 		holes[d.params[i]] = v
+		unknown = unknown && v.kind == anyValue
 	}
 	if e.terms++; e.terms > maxTerms {
 		return value{}, e.tooMany(x)
 	}
-	v, err := e.body(d, holes, &callPath{x, e.path})
+	write := func() (value, error) { return e.body(d, holes, e.path.then(x)) }
+	if unknown {
+		write = func() (value, error) { return e.unfilled(d, x) }
+	}
+	v, err := write()
 	if err != nil {
 		return value{}, e.used(x, d, err)
 	}

@@ -249,6 +249,9 @@ func (s *Session) eval(ctx context.Context, path, src string, u *unit) error {
 		if err != nil {
 			return err
 		}
+		if err := ctx.Err(); err != nil { // a long statement takes its time to read
+			return stopped(ctx)
+		}
 		evaluate := s.statement
 		if s.timing {
 			evaluate = s.timed

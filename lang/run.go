@@ -217,7 +217,7 @@ func (r *runner) row(ctx context.Context, values []string, line int) error {
 		holes[r.d.params[i]] = value{kind: textValue, text: v, data: true}
 	}
 	e := newExpander(r.s, r.u.src)
-	v, err := e.body(r.d, holes, nil)
+	v, err := e.body(r.d, holes, callPath{})
 	var t *term
 	if err == nil {
 		t, err = (&expander{s: r.s, src: r.d.src, holes: holes, expansion: e.expansion}).asFormula(r.d.body, v)
