@@ -94,7 +94,8 @@ type Reader struct {
 // pair is tokenised as one text; it is an error where the tokens of the prefix
 // merge with those of the target ([*lm.BoundaryError]), where the target is
 // empty, and where the prefix is empty and the model has no
-// beginning-of-sequence token ([lm.ErrEmptyPrefix]). An error names the event.
+// beginning-of-sequence token ([lm.ErrEmptyPrefix]). A text that cannot fit the
+// model's context is refused before it is tokenised ([*LengthError]). An error names the event.
 func (r *Reader) Resolve(ctx context.Context, events []Event) ([]Resolved, error) {
 	out := make([]Resolved, len(events))
 	for i, e := range events {
@@ -117,6 +118,9 @@ func (r *Reader) resolve(ctx context.Context, e Event) ([]Step, error) {
 
 // steps are the token events of a continuation, token by token.
 func (r *Reader) steps(ctx context.Context, prefix, continuation string) ([]Step, error) {
+	if err := fits(r.Model, len(prefix)+len(continuation)); err != nil {
+		return nil, err
+	}
 	before, after, err := lm.Continue(ctx, r.Model, prefix, continuation)
 	if err != nil {
 		return nil, err
@@ -180,6 +184,9 @@ type TopToken struct {
 func (r *Reader) Top(ctx context.Context, prefix string, k int) ([]TopToken, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("top %d tokens: at least 1 is needed", k)
+	}
+	if err := fits(r.Model, len(prefix)); err != nil {
+		return nil, fmt.Errorf("the prefix %q: %w", brief(prefix), err)
 	}
 	tokens, err := r.Model.Tokenize(ctx, prefix)
 	if err != nil {
