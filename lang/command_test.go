@@ -242,11 +242,26 @@ func TestSave(t *testing.T) {
 	// A file of somebody else's is not overwritten, one of its own is.
 	eval(t, s, "%save out.logic")
 	file(t, dir, "mine.logic", "# by hand\n")
+	for _, ext := range []string{"png", "pdf", "svg"} {
+		file(t, dir, "mine."+ext, "notes of months")
+		eval(t, s, "%save out."+ext) // an image may be replaced
+		file(t, dir, "empty."+ext, "")
+		eval(t, s, "%save empty."+ext)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder.svg"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for src, want := range map[string]string{
-		"%save mine.logic":         "was not written by %save",
-		"%save nowhere/figure.svg": "cannot be written: no such file or directory",
-		"%save figure":             "told by the name's ending",
-		"%save":                    "write %save FILE",
+		"%save mine.logic": "mine.logic is there already and was not written by %save; choose another name",
+		"%save mine.png":   "mine.png is there already and is no PNG image; choose another name",
+		"%save mine.pdf":   "is no PDF image",
+		"%save mine.svg":   "is no SVG image",
+		"%save folder.svg": "folder.svg cannot be written: is a directory",
+		"%save " + strings.Repeat("n", 300) + ".logic": "cannot be written: file name too long",
+		"%save " + strings.Repeat("n", 300) + ".svg":   "cannot be written: file name too long",
+		"%save nowhere/figure.svg":                     "cannot be written: no such file or directory",
+		"%save figure":                                 "told by the name's ending",
+		"%save":                                        "write %save FILE",
 	} {
 		if _, err := try(s, src); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", src, err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/modellog/modellog/event"
@@ -302,7 +301,7 @@ func (e *expander) number(x syntax.Expr, what string, unknown float64) (float64,
 	case anyValue:
 		return unknown, nil
 	case textValue:
-		if f, err := strconv.ParseFloat(strings.TrimSpace(v.text), 64); v.data && err == nil {
+		if f, err := syntax.ParseNumber(strings.TrimSpace(v.text)); v.data && err == nil {
 			return f, nil
 		}
 	}

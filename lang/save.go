@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,6 +32,9 @@ func (s *Session) saveCommand(ctx context.Context, u *unit, c *syntax.Command, w
 		if s.figure == nil {
 			return u.src.Errorf(words[0], "there is no figure yet; %%plot draws one")
 		}
+		if err := image(path, ext); err != nil {
+			return u.src.Errorf(words[0], "%w", err)
+		}
 		if err := s.figure.Write(&b, ext[1:]); err != nil {
 			return u.src.Errorf(words[0], "%w", err)
 		}
@@ -55,19 +59,43 @@ const savedHeader = "# definitions, written by %save\n"
 
 // ours reports an error if a file is there that %save did not write.
 func ours(path string) error {
+	return replaceable(path, "was not written by %save", func(start []byte) bool { return bytes.HasPrefix(start, []byte(savedHeader)) })
+}
+
+// image reports an error if a file is there that is no image of the kind that its name's ending
+// tells.
+func image(path, ext string) error {
+	return replaceable(path, "is no "+strings.ToUpper(ext[1:])+" image", func(start []byte) bool {
+		switch ext {
+		case ".png":
+			return bytes.HasPrefix(start, []byte("\x89PNG\r\n\x1a\n"))
+		case ".pdf":
+			return bytes.HasPrefix(start, []byte("%PDF-"))
+		}
+		return bytes.Contains(start, []byte("<svg"))
+	})
+}
+
+// replaceable reports an error if a file is there whose start is not what it must be. An empty
+// file may be replaced.
+func replaceable(path, fault string, is func(start []byte) bool) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	var n int
+	start := make([]byte, 4096)
 	if err == nil {
 		defer f.Close()
-		b := make([]byte, len(savedHeader))
-		n, _ := f.Read(b)
-		if n == 0 || string(b[:n]) == savedHeader {
-			return nil
-		}
+		n, err = io.ReadFull(f, start)
 	}
-	return fmt.Errorf("%s is there already and was not written by %%save; choose another name", displayPath(path))
+	switch {
+	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
+		return fmt.Errorf("%s cannot be written: %w", displayPath(path), underlying(err))
+	case n > 0 && !is(start[:n]):
+		return fmt.Errorf("%s is there already and %s; choose another name", displayPath(path), fault)
+	}
+	return nil
 }
 
 // writeDefinitions writes the names' definitions, each after those it mentions.

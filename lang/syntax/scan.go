@@ -1,9 +1,12 @@
 package syntax
 
 import (
+	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -316,11 +319,34 @@ func (s *scanner) number() (lexeme, error) {
 		prev = r
 	}
 	text := s.src.text[start.off:s.pos.off]
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || strings.ContainsAny(text, "_xX") {
+	v, err := ParseNumber(text)
+	if errors.Is(err, errUnderflow) {
+		return lexeme{}, s.src.errorf(start, s.pos, "%q is above 0 and smaller than any number here; write 0, or at least 1e-300", trim(text, 40))
+	}
+	if err != nil {
 		return lexeme{}, s.src.errorf(start, s.pos, "%q is not a number; write it like 0.3, 12 or 1e-6 (a name starts with a letter)", trim(text, 40))
 	}
 	return lexeme{tok: tokNumber, start: start, end: s.pos, text: text, number: v}, nil
+}
+
+var errUnderflow = errors.New("it is above 0 and smaller than any number here")
+
+// ParseNumber reads a decimal number. It is an error if that is too large for a float64, or too
+// small for one and not 0.
+func ParseNumber(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil:
+		return 0, err
+	case math.IsInf(v, 0) || math.IsNaN(v) || strings.ContainsAny(text, "_xX"):
+		return 0, strconv.ErrSyntax
+	case v == 0:
+		mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
+		if strings.ContainsAny(mantissa, "123456789") {
+			return 0, errUnderflow
+		}
+	}
+	return v, nil
 }
 
 // string reads a quoted text; the scanner stands at the quote.
@@ -383,9 +409,15 @@ func (s *scanner) escape(b *strings.Builder) error {
 	}
 	rest := s.rest()
 	if len(rest) >= digits {
-		if v, err := strconv.ParseUint(rest[:digits], 16, 32); err == nil && utf8.ValidRune(rune(v)) && v <= unicode.MaxRune && v > 0 {
+		if v, err := strconv.ParseUint(rest[:digits], 16, 32); err == nil && v <= unicode.MaxRune {
 			for range digits {
 				s.take(1)
+			}
+			switch {
+			case v == 0:
+				return s.src.errorf(start, s.pos, "this is a NUL byte; no tokenizer reads it")
+			case utf16.IsSurrogate(rune(v)):
+				return s.src.errorf(start, s.pos, `this is one half of a surrogate pair and no character by itself; write the whole one, as in \U0001F436, or type it`)
 			}
 			b.WriteRune(rune(v))
 			return nil
