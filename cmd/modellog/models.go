@@ -104,6 +104,10 @@ func (c *modelsGetCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
+	if m, err := models.Lookup(ctx, c.Name); err == nil && m.Origin == store.Own {
+		_, err := fmt.Fprintf(std.out, "%s is here already: %s (%s)\n", m.Name, m.Path, humanize.Bytes(uint64(m.Size)))
+		return err
+	}
 	bar := progress.New(std.err)
 	defer bar.Close()
 	m, err := models.Get(ctx, c.Name, store.GetOptions{
@@ -119,8 +123,8 @@ func (c *modelsGetCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	bar.Clear()
-	fmt.Fprintf(std.out, "%s is at %s (%s, SHA-256 checked)\n", m.Name, m.Path, humanize.Bytes(uint64(m.Size)))
-	return nil
+	_, err = fmt.Fprintf(std.out, "%s is at %s (%s, SHA-256 checked)\n", m.Name, m.Path, humanize.Bytes(uint64(m.Size)))
+	return err
 }
 
 type modelsInfoCmd struct {
