@@ -104,10 +104,6 @@ func (c *modelsGetCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	if m, err := models.Lookup(ctx, c.Name); err == nil && whole(ctx, models, m) {
-		_, err := fmt.Fprintf(std.out, "%s is here already: %s (%s)\n", m.Name, m.Path, humanize.Bytes(uint64(m.Size)))
-		return err
-	}
 	bar := progress.New(std.err)
 	defer bar.Close()
 	m, err := models.Get(ctx, c.Name, store.GetOptions{
@@ -125,18 +121,6 @@ func (c *modelsGetCmd) Run(ctx context.Context, std streams) error {
 	bar.Clear()
 	_, err = fmt.Fprintf(std.out, "%s is at %s (%s, SHA-256 checked)\n", m.Name, m.Path, humanize.Bytes(uint64(m.Size)))
 	return err
-}
-
-// whole reports whether a model of the catalogue is on this machine as it was
-// published.
-func whole(ctx context.Context, models *store.Store, m store.Model) bool {
-	for _, e := range store.Catalogue() {
-		if e.Name == m.Name && m.Origin == store.Own && m.Size == e.Size {
-			digest, err := models.Digest(ctx, m.Path)
-			return err == nil && digest == e.SHA256
-		}
-	}
-	return false
 }
 
 type modelsInfoCmd struct {

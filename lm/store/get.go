@@ -77,9 +77,6 @@ func (s *Store) fetch(ctx context.Context, e Entry, o GetOptions) (Model, error)
 	if o.Notice == nil {
 		o.Notice = func(string) {}
 	}
-	if e.Notice != "" {
-		o.Notice(e.Notice)
-	}
 	f := &fetcher{s: s, e: e, o: o, dir: filepath.Join(s.data, "downloads", e.Name)}
 	m, err := f.run(ctx)
 	if err == nil {
@@ -183,6 +180,9 @@ func (f *fetcher) present(ctx context.Context) (Model, bool, error) {
 
 // make downloads what is missing and puts the model in place.
 func (f *fetcher) make(ctx context.Context) error {
+	if f.e.Notice != "" {
+		f.o.Notice(f.e.Notice)
+	}
 	if err := f.room(); err != nil {
 		return err
 	}
