@@ -114,9 +114,9 @@ func TestFetch(t *testing.T) {
 	if !slices.Equal(l.notices, []string{e.Notice}) {
 		t.Errorf("notices %q", l.notices)
 	}
-	var again log // of what is here nothing is said
-	if _, err := s.fetch(context.Background(), e, again.options()); err != nil || len(again.notices) > 0 {
-		t.Errorf("a second fetch: notices %q, %v", again.notices, err)
+	var second log // of what is here nothing is said
+	if _, err := s.fetch(context.Background(), e, second.options()); err != nil || len(second.notices) > 0 {
+		t.Errorf("a second fetch: notices %q, %v", second.notices, err)
 	}
 	for _, stage := range []Stage{Downloading, Checking} {
 		var last Progress
