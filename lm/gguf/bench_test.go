@@ -2,6 +2,7 @@ package gguf
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/modellog/modellog/internal/modeltest"
@@ -15,6 +16,10 @@ func BenchmarkRead(b *testing.B) {
 		for _, p := range []Precision{Exact, Native} {
 			b.Run(fmt.Sprintf("%s/%s", r.Name, p), func(b *testing.B) {
 				m := open(b, r, p)
+				m.options.Threads = runtime.NumCPU()
+				if err := m.Read(b.Context(), [][]lm.Token{{1}}, func(int, lm.Distribution) error { return nil }); err != nil {
+					b.Fatal(err) // loads the weights
+				}
 				for _, size := range []int{1, 8, 32, 64} {
 					b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
 						m.batch = size
