@@ -193,7 +193,7 @@ func TestInterruptedReadingIsKept(t *testing.T) {
 	if _, err := r.Read(ctx, steps, calibrate.Default()); !errors.Is(err, context.Canceled) {
 		t.Fatalf("an interrupted reading: %v", err)
 	}
-	model.prefixes = 0
+	model.prefixes, r.Progress = 0, nil
 	if _, err := r.Read(t.Context(), steps, calibrate.Default()); err != nil {
 		t.Fatal(err)
 	}
