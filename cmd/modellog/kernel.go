@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,10 +12,7 @@ import (
 	"github.com/modellog/modellog/kernel"
 	"github.com/modellog/modellog/kernel/install"
 	"github.com/modellog/modellog/kernel/wire"
-	"github.com/modellog/modellog/lang"
-	"github.com/modellog/modellog/lm/gguf"
 	"github.com/modellog/modellog/lm/store"
-	"github.com/modellog/modellog/lm/store/readings"
 )
 
 type kernelCmd struct {
@@ -111,42 +107,13 @@ func (c *kernelRunCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	session, closers, err := c.session(ctx, k)
+	// SIGINT is for the cell that runs; the kernel handles the others itself, too.
+	ctx = context.WithoutCancel(ctx)
+	s, err := c.modelFlags.start(ctx, k.Progress, k.Warn) // both are shown in the cells
 	if err != nil {
 		return err
 	}
-	// SIGINT is for the cell that runs; the kernel handles the others itself, too.
-	err = k.Run(context.WithoutCancel(ctx), session)
-	for _, closer := range closers {
-		err = errors.Join(err, closer.Close())
-	}
-	return err
-}
-
-// session is what cells are evaluated in. Its progress and warnings are shown in
-// them.
-func (c *kernelRunCmd) session(ctx context.Context, k *kernel.Kernel) (*lang.Session, []io.Closer, error) {
-	models, err := openStore(k.Warn)
-	if err != nil {
-		return nil, nil, err
-	}
-	cacheDir, err := store.CacheDir()
-	if err != nil {
-		return nil, nil, err
-	}
-	cache, err := readings.Open(context.WithoutCancel(ctx), cacheDir, readings.Options{Warn: func(err error) { k.Warn(err.Error()) }})
-	if err != nil {
-		return nil, nil, err
-	}
-	precision := gguf.Precision(c.Precision)
-	if c.Precision == "auto" {
-		precision = gguf.Auto
-	}
-	o := &opener{store: models, cacheDir: cacheDir, precision: precision, progress: k.Progress, warn: k.Warn}
-	session := lang.New(lang.Options{
-		Model: c.Model, Open: o.open, ModelNames: o.names, Cache: cache, Progress: k.Progress, Warn: k.Warn,
-	})
-	return session, []io.Closer{session, cache}, nil
+	return errors.Join(k.Run(ctx, s.session), s.close())
 }
 
 // addGoToPath makes the go that was there at the installation known where

@@ -23,15 +23,24 @@ type modelFlags struct {
 type opened struct {
 	session *lang.Session
 	cache   *readings.Cache
-	bar     *progress.Bar
+	bar     *progress.Bar // nil where progress is shown elsewhere
 	warn    func(string)
 }
 
-// open starts a session with everything it needs from this machine.
+// open starts a session that shows progress and warnings on standard error.
 func (f *modelFlags) open(ctx context.Context, std streams) (*opened, error) {
 	bar := progress.New(std.err)
 	stderr := bar.Wrap(std.err)
-	warn := func(message string) { fmt.Fprintf(stderr, "warning: %s\n", message) }
+	o, err := f.start(ctx, bar.Report, func(message string) { fmt.Fprintf(stderr, "warning: %s\n", message) })
+	if err != nil {
+		return nil, err
+	}
+	o.bar = bar
+	return o, nil
+}
+
+// start starts a session with everything it needs from this machine.
+func (f *modelFlags) start(ctx context.Context, report func(label string, done, total int), warn func(string)) (*opened, error) {
 	models, err := openStore(warn)
 	if err != nil {
 		return nil, err
@@ -48,22 +57,25 @@ func (f *modelFlags) open(ctx context.Context, std streams) (*opened, error) {
 	if f.Precision == "auto" {
 		precision = gguf.Auto
 	}
-	o := &opener{store: models, cacheDir: cacheDir, precision: precision, threads: f.Threads, progress: bar.Report, warn: warn}
+	o := &opener{store: models, cacheDir: cacheDir, precision: precision, threads: f.Threads, progress: report, warn: warn}
 	session := lang.New(lang.Options{
 		Model:      f.Model,
 		Open:       o.open,
 		ModelNames: o.names,
 		Cache:      cache,
-		Progress:   bar.Report,
+		Progress:   report,
 		Warn:       warn,
 	})
-	return &opened{session, cache, bar, warn}, nil
+	return &opened{session: session, cache: cache, warn: warn}, nil
 }
 
-// free closes the model and the cache.
+// close closes the model and the cache.
+func (o *opened) close() error { return errors.Join(o.session.Close(), o.cache.Close()) }
+
+// free takes the progress line away, closes, and warns of what went wrong.
 func (o *opened) free() {
 	o.bar.Close()
-	if err := errors.Join(o.session.Close(), o.cache.Close()); err != nil {
+	if err := o.close(); err != nil {
 		o.warn(err.Error())
 	}
 }
