@@ -3,6 +3,8 @@
 #   make demo         build, fetch a small model, report on some constraints
 #   make test         build, fetch the small models, pass all tests
 #   make repl         probe constraints at a prompt
+#   make notebook     open the notebooks in JupyterLab
+#   make notebooks    execute them all anew, or NB=01-propositions alone
 #   make test-ollama  build a real Ollama server and compare with it
 #   make figures      how far the readings are from the reference
 #   make bench        what this machine does: ns per count, readings per second
@@ -19,7 +21,7 @@ LDFLAGS := -X main.version=$(VERSION)
 
 MODELS := gemma3:270m-pt smollm2:135m-instruct
 
-.PHONY: all build demo repl test figures test-ollama models bench lint fuzz clean
+.PHONY: all build demo repl notebook notebooks test figures test-ollama models bench lint fuzz clean
 
 all: build
 
@@ -34,6 +36,17 @@ demo: build
 repl: build
 	@bin/modellog models get gemma3:270m-pt
 	@bin/modellog repl
+
+# A virtual environment with JupyterLab and the kernel; prints its folder.
+JUPYTER = python3 notebooks/jupyter/environment.py
+
+notebook: models
+	@env=$$($(JUPYTER)) && cd notebooks && PATH="$$env/bin:$$PATH" JUPYTER_PREFER_ENV_PATH=1 \
+	  exec "$$env/bin/jupyter" lab --ServerApp.log_level=WARN 01-propositions.ipynb
+
+# Executed from a new kernel, each; the outputs are saved in place.
+notebooks: models
+	@env=$$($(JUPYTER)) && "$$env/bin/python" notebooks/jupyter/execute.py $(NB)
 
 models: build
 	@for m in $(MODELS); do bin/modellog models get $$m || exit 1; done
