@@ -144,15 +144,18 @@ func (s *shelf) add(ctx context.Context, p *prefix, d lm.Distribution, a *answer
 	}
 	if d.Logits == nil {
 		s.pending[s.key(p.tokens, listedQuestion)] = encodeListed(d)
-		if time.Since(s.flushed) > flushEvery {
-			s.flush(ctx)
-		}
+		s.batchDone(ctx) // what a server says of one prefix does not depend on others
 		return
 	}
 	s.pending[s.key(p.tokens, s.summaryKey)] = encodeSummary(a.summary)
 	for t, logP := range a.logP {
 		s.pending[s.key(p.tokens, targetQuestion(t))] = encode(logP.Lo, logP.Hi)
 	}
+}
+
+// batchDone puts away what is pending if that has waited long enough. A batch is put
+// away whole.
+func (s *shelf) batchDone(ctx context.Context) {
 	if time.Since(s.flushed) > flushEvery {
 		s.flush(ctx)
 	}

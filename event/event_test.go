@@ -546,3 +546,79 @@ func formula(t *rapid.T, n, depth int) *logic.Formula {
 		return logic.AtLeast(2, sub(), sub(), sub())
 	}
 }
+
+// Many calibrations cost one reading of each prefix, and each gives what it gives alone.
+func TestReadUnder(t *testing.T) {
+	m := &counted{Model: open(t, modeltest.SmolLM)}
+	r := &event.Reader{Model: m, Cache: &memory{}}
+	steps := resolve(t, r,
+		event.Event{Prefix: "A robin is a type of", Target: "bird"},
+		event.Event{Prefix: "A robin is a type of", Target: "animal"},
+		event.Event{Prefix: "Paris is in", Target: "France"})
+	var cals []calibrate.Calibration
+	for _, p := range []float64{0.8, 0.95, 0.5} {
+		cals = append(cals, calibrate.Calibration{Method: calibrate.NucleusEntropy, P: p}, calibrate.Calibration{Method: calibrate.NucleusSize, P: p})
+	}
+	cals = append(cals, calibrate.Calibration{Method: calibrate.Entropy}, calibrate.Calibration{Method: calibrate.Raw})
+	under, err := r.ReadUnder(t.Context(), steps, cals)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.prefixes != 2 {
+		t.Errorf("%d calibrations of 3 events after 2 prefixes read %d prefixes", len(cals), m.prefixes)
+	}
+	alone := &event.Reader{Model: m}
+	for k, cal := range cals {
+		want, err := alone.Read(t.Context(), steps, cal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range want {
+			if got := under[k][i]; got.EventP != want[i].EventP || got.C != want[i].C || got.LogP != want[i].LogP {
+				t.Errorf("%v, event %d: %v with C %v together, %v with C %v alone", cal, i, got.EventP, got.C, want[i].EventP, want[i].C)
+			}
+		}
+	}
+}
+
+// A reading that goes on after an interruption says to the last digit what one says
+// that was never interrupted.
+func TestInterruptedIsIdentical(t *testing.T) {
+	m := open(t, modeltest.SmolLM)
+	r := &event.Reader{Model: m, Cache: &memory{}}
+	var steps []event.Step
+	for i := range 80 {
+		prefix := fmt.Sprintf("The %s number %d is a type of", []string{"robin", "old and nearly forgotten castle on the hill", "car"}[i%3], i)
+		steps = append(steps, resolve(t, r, event.Event{Prefix: prefix, Target: "animal"})...)
+	}
+	want, err := r.Read(t.Context(), steps, calibrate.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stop := range []int{1, 33, 50} {
+		resumed := &event.Reader{Model: m, Cache: &memory{}}
+		ctx, cancel := context.WithCancel(t.Context())
+		resumed.Progress = func(done, _ int) {
+			if done == stop {
+				cancel()
+			}
+		}
+		if _, err := resumed.Read(ctx, steps, calibrate.Default()); !errors.Is(err, context.Canceled) {
+			t.Fatalf("stopped after %d: %v", stop, err)
+		}
+		var again int
+		resumed.Progress = func(_, total int) { again = total }
+		got, err := resumed.Read(t.Context(), steps, calibrate.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again == 0 || again == len(steps) {
+			t.Errorf("stopped after %d, it read %d of %d again", stop, again, len(steps))
+		}
+		for i := range want {
+			if got[i].LogP != want[i].LogP || got[i].EventP != want[i].EventP {
+				t.Fatalf("stopped after %d, event %d: log P %v, and %v without a stop", stop, i, got[i].LogP, want[i].LogP)
+			}
+		}
+	}
+}

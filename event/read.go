@@ -31,23 +31,43 @@ var nuclei = []float64{0.80, 0.85, 0.90, 0.95}
 // there; the model runs once for each distinct prefix that is left, and what it
 // says is put into the cache even when the context ends the reading half-way.
 func (r *Reader) Read(ctx context.Context, steps []Step, cal calibrate.Calibration) ([]Reading, error) {
-	if err := cal.Validate(); err != nil {
+	readings, err := r.ReadUnder(ctx, steps, []calibrate.Calibration{cal})
+	if err != nil {
 		return nil, err
 	}
+	return readings[0], nil
+}
+
+// ReadUnder is Read under several calibrations at once: the model still runs at
+// most once for each distinct prefix. The result has one list of readings for
+// each calibration, in their order.
+func (r *Reader) ReadUnder(ctx context.Context, steps []Step, cals []calibrate.Calibration) ([][]Reading, error) {
 	thresholds := nuclei
-	for _, p := range cal.Thresholds() {
-		if !slices.Contains(nuclei, p) {
-			thresholds = []float64{p} // a row of its own: the usual ones may be in the cache already
+	var others []float64
+	for _, cal := range cals {
+		if err := cal.Validate(); err != nil {
+			return nil, err
 		}
+		for _, p := range cal.Thresholds() {
+			if !slices.Contains(nuclei, p) && !slices.Contains(others, p) {
+				others = append(others, p)
+			}
+		}
+	}
+	if len(others) > 0 {
+		thresholds = slices.Concat(nuclei, slices.Sorted(slices.Values(others)))
 	}
 	raw, err := r.observe(ctx, steps, thresholds)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Reading, len(steps))
-	for i, o := range raw {
-		if out[i], err = o.calibrated(cal); err != nil {
-			return nil, fmt.Errorf("calibrating %q after %q: %w", steps[i].Piece, brief(steps[i].PrefixText), err)
+	out := make([][]Reading, len(cals))
+	for k, cal := range cals {
+		out[k] = make([]Reading, len(steps))
+		for i, o := range raw {
+			if out[k][i], err = o.calibrated(cal); err != nil {
+				return nil, fmt.Errorf("calibrating %q after %q: %w", steps[i].Piece, brief(steps[i].PrefixText), err)
+			}
 		}
 	}
 	return out, nil
@@ -111,42 +131,70 @@ func (r *Reader) observe(ctx context.Context, steps []Step, thresholds []float64
 	if err != nil {
 		return nil, err
 	}
-	var missing []*prefix
+	total := 0
 	for i, p := range prefixes {
 		if known[i] == nil {
-			missing = append(missing, p)
+			total++
 			continue
 		}
 		p.give(known[i], steps, out)
 	}
-	if len(missing) == 0 {
+	if total == 0 {
 		return out, nil
 	}
 
 	defer store.flush(ctx)
-	tokens := make([][]lm.Token, len(missing))
-	for i, p := range missing {
-		tokens[i] = p.tokens
-	}
 	summarizer := new(calibrate.Summarizer)
 	done := 0
-	err = r.Model.Read(ctx, tokens, func(i int, d lm.Distribution) error {
-		p := missing[i]
-		answer, err := p.answer(d, summarizer, thresholds)
+	all := make([][]lm.Token, len(prefixes))
+	for i, p := range prefixes {
+		all[i] = p.tokens
+	}
+	for len(prefixes) > 0 {
+		// Batches are made of all prefixes, and what is known is left out of them: so
+		// a reading that goes on after an interruption has the same neighbours, and
+		// the same last digits, as one that was never interrupted.
+		n := r.together(all)
+		var missing []*prefix
+		var tokens [][]lm.Token
+		for i, p := range prefixes[:n] {
+			if known[i] == nil {
+				missing = append(missing, p)
+				tokens = append(tokens, p.tokens)
+			}
+		}
+		prefixes, known, all = prefixes[n:], known[n:], all[n:]
+		if len(missing) == 0 {
+			continue
+		}
+		err = r.Model.Read(ctx, tokens, func(i int, d lm.Distribution) error {
+			p := missing[i]
+			answer, err := p.answer(d, summarizer, thresholds)
+			if err != nil {
+				return fmt.Errorf("reading after %q: %w", brief(steps[p.steps[0]].PrefixText), err)
+			}
+			p.give(answer, steps, out)
+			store.add(ctx, p, d, answer)
+			if done++; r.Progress != nil {
+				r.Progress(done, total)
+			}
+			return nil
+		})
 		if err != nil {
-			return fmt.Errorf("reading after %q: %w", brief(steps[p.steps[0]].PrefixText), err)
+			return nil, err
 		}
-		p.give(answer, steps, out)
-		store.add(ctx, p, d, answer)
-		if done++; r.Progress != nil {
-			r.Progress(done, len(missing))
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
+		store.batchDone(ctx)
 	}
 	return out, nil
+}
+
+// together returns how many of the first prefixes are read at once.
+func (r *Reader) together(prefixes [][]lm.Token) int {
+	b, ok := r.Model.(lm.Batcher)
+	if !ok {
+		return len(prefixes)
+	}
+	return min(max(b.Batch(prefixes), 1), len(prefixes))
 }
 
 // answers is what is known about one prefix: the distribution's summary, and the

@@ -119,6 +119,14 @@ type Model interface {
 	Close() error
 }
 
+// Batcher is a Model that computes several prefixes at once, where the last digits of
+// what it says of one may depend on which others are computed with it.
+type Batcher interface {
+	// Batch returns how many of the first prefixes [Model.Read] computes together
+	// when it is given these: at least 1.
+	Batch(prefixes [][]Token) int
+}
+
 // ErrEmptyPrefix is returned for a prefix without tokens on a model whose
 // metadata asks for no beginning-of-sequence token: there is nothing that the
 // next token could follow.

@@ -18,7 +18,7 @@ func (m *Model) Read(ctx context.Context, prefixes [][]lm.Token, yield func(i in
 		return err
 	}
 	for len(distinct) > 0 {
-		n := m.nextBatch(distinct)
+		n := m.Batch(distinct)
 		logits, err := m.compute(ctx, distinct[:n])
 		if err != nil {
 			return err
@@ -70,8 +70,10 @@ func (m *Model) distinct(prefixes [][]lm.Token) (distinct [][]lm.Token, asked []
 	return distinct, asked, nil
 }
 
-// nextBatch says how many of the first prefixes are read together.
-func (m *Model) nextBatch(prefixes [][]lm.Token) int {
+// Batch returns how many of the first prefixes are computed together. The sums
+// within attention run over the tokens of all of them, so that their order, and with
+// it the last digits, depends on the batch: a log-probability by some millionths.
+func (m *Model) Batch(prefixes [][]lm.Token) int {
 	tokens := 0
 	for n, prefix := range prefixes {
 		if tokens += len(prefix); n > 0 && tokens > m.chunk || n == m.batch {
