@@ -9,13 +9,14 @@ import (
 	"path/filepath"
 
 	. "github.com/modellog/modellog"
+	"github.com/modellog/modellog/local"
 )
 
 // How far does a model satisfy that rain makes wet? With M("…", "…") in place of Prob the
 // probabilities are a language model's.
 func Example() {
 	ctx := context.Background()
-	s := New(nil)
+	s := local.New(nil)
 	defer s.Close()
 	rain, err := s.Define(ctx, "rain", Prob(0.3))
 	if err != nil {
@@ -52,7 +53,7 @@ func ExampleConnect() {
 	ctx := context.Background()
 	s, err := Connect(ctx)
 	if errors.Is(err, ErrNoKernel) {
-		s, err = New(nil), nil
+		s, err = local.New(nil), nil
 	}
 	if err != nil {
 		log.Fatal(err)
@@ -68,7 +69,7 @@ func ExampleConnect() {
 
 func ExampleSession_Eval() {
 	ctx := context.Background()
-	s := New(nil)
+	s := local.New(nil)
 	defer s.Close()
 	results, err := s.Eval(ctx, `
 		heads = prob(0.5)
@@ -109,7 +110,7 @@ func ExampleSession_Run() {
 		log.Fatal(err)
 	}
 
-	s := New(nil)
+	s := local.New(nil)
 	defer s.Close()
 	if _, err := s.Eval(ctx, "implication(p, q) = prob(p) -> prob(q)"); err != nil {
 		log.Fatal(err)
@@ -124,7 +125,7 @@ func ExampleSession_Run() {
 
 func ExampleSession_DefineSchema() {
 	ctx := context.Background()
-	s := New(nil)
+	s := local.New(nil)
 	defer s.Close()
 	err := s.DefineSchema(ctx, "implication", []string{"x", "a", "b"}, func(h []string) Formula {
 		return Implies(M(h[0], h[1]), M(h[0], h[2]))
@@ -141,7 +142,7 @@ func ExampleSession_DefineSchema() {
 }
 
 func ExampleAtLeast() {
-	report, err := New(nil).Evaluate(context.Background(), AtLeast(2, Prob(0.9), Prob(0.5), Prob(0.2)))
+	report, err := local.New(nil).Evaluate(context.Background(), AtLeast(2, Prob(0.9), Prob(0.5), Prob(0.2)))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -159,7 +160,7 @@ func ExampleM() {
 // A Prob stands once in a formula: written twice, it would be two events. A name stands for the same event everywhere.
 func ExampleProb() {
 	ctx := context.Background()
-	s := New(nil)
+	s := local.New(nil)
 	defer s.Close()
 	p := Prob(0.3)
 	_, err := s.Evaluate(ctx, And(p, Not(p)))

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/modellog/modellog/lang"
 	"github.com/modellog/modellog/lang/syntax"
 )
 
@@ -142,8 +141,8 @@ func combine(op operator, fs []Formula, write func([]string) string) Formula {
 			texts[i] = "(" + f.text + ")"
 		}
 		// A formula that is used again and again within itself would fill the memory.
-		if size += len(texts[i]); size > lang.MaxSource {
-			return Formula{err: fmt.Errorf("a formula of more than %d KB is too long: give its parts names with Define", lang.MaxSource>>10)}
+		if size += len(texts[i]); size > syntax.MaxSource {
+			return Formula{err: fmt.Errorf("a formula of more than %d KB is too long: give its parts names with Define", syntax.MaxSource>>10)}
 		}
 	}
 	out.text = write(texts)

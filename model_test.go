@@ -11,6 +11,7 @@ import (
 	"github.com/modellog/modellog/event"
 	"github.com/modellog/modellog/internal/modeltest"
 	"github.com/modellog/modellog/lm/gguf"
+	"github.com/modellog/modellog/local"
 )
 
 // A session with a real model: what it says of an event is what the event's reader
@@ -24,7 +25,7 @@ func TestModel(t *testing.T) {
 	}
 	defer m.Close()
 
-	s := modellog.New(m)
+	s := local.New(m)
 	if _, ok, err := s.Model(ctx); ok || err != nil {
 		t.Errorf("a model that nothing needed yet: %v, %v", ok, err)
 	}

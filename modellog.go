@@ -15,9 +15,13 @@
 //
 // In a cell in Go, [Connect] reaches the session of the notebook's own kernel, with the
 // names of the other cells and the model that is loaded there. Any other program
-// opens a model with one of the packages below lm, and a session with [New]:
+// opens a model with one of the packages below lm, and a session with New of package
+// [github.com/modellog/modellog/local]:
 //
 //	m, err := ollama.Open(ctx, "gemma3:270m", ollama.Options{})
+//	…
+//	s := local.New(m)
 //
-// The package itself opens no models and needs no C compiler.
+// The package itself opens no models, needs no C compiler, and is light: a cell in Go that imports it
+// is linked in about the time that one without it takes.
 package modellog

@@ -86,6 +86,7 @@ type Run struct {
 	Bad        []BadRow // the first of them
 	Stopped    bool     // before the file's end
 
+	WMC       Interval // mean WMC; NaN without any
 	Rho       Interval // mean ρ over the rows where it is defined; NaN without any
 	CAcc      Interval // share of the consistent rows, in [0, 1]; NaN without any
 	Undecided int      // rows whose CAcc the intervals leave open
@@ -203,7 +204,7 @@ func (r Result) Run() (*Run, error) {
 		BadRows              int `json:"bad_rows"`
 		Bad                  []BadRow
 		Stopped              bool
-		Rho, CAcc, Info      number
+		WMC, Rho, CAcc, Info number
 		Undecided, Undefined int
 	}
 	if err := r.decode("run", &j); err != nil {
@@ -216,7 +217,7 @@ func (r Result) Run() (*Run, error) {
 	}
 	return &Run{
 		Result: r, Schema: j.Schema, File: j.File, Rows: j.Rows, N: j.N, MultiToken: j.MultiToken, BadRows: j.BadRows, Bad: j.Bad,
-		Stopped: j.Stopped, Rho: j.Rho.or(nan), CAcc: j.CAcc.or(nan), Undecided: j.Undecided, Undefined: j.Undefined, Info: j.Info.or(info).Lo,
+		Stopped: j.Stopped, WMC: j.WMC.or(nan), Rho: j.Rho.or(nan), CAcc: j.CAcc.or(nan), Undecided: j.Undecided, Undefined: j.Undefined, Info: j.Info.or(info).Lo,
 	}, nil
 }
 

@@ -15,15 +15,21 @@ import (
 
 // Session evaluates formulas and programs, and holds what they define. Its methods may be
 // called from several goroutines; it does one thing at a time.
-type Session struct{ backend }
+type Session struct{ backend Backend }
 
-// backend is where a session lives: in this process or in a notebook's kernel.
-type backend interface {
-	Eval(ctx context.Context, program string, emit func(connect.Result) error) error
+// Backend is where a session lives: in a notebook's kernel, which [Connect] reaches, or in this
+// process, see package local. Its methods do what those of a Session do.
+type Backend interface {
+	// Eval hands over each result as soon as it is there. An error of emit ends the program and
+	// is returned. A mistake in the program is an [*Error].
+	Eval(ctx context.Context, program string, emit func(Result) error) error
 	Names(ctx context.Context) ([]Name, error)
-	Model(ctx context.Context) (json.RawMessage, error)
+	Model(ctx context.Context) (info lm.Info, ok bool, err error)
 	Close() error
 }
+
+// NewSession starts a session that lives elsewhere.
+func NewSession(b Backend) *Session { return &Session{b} }
 
 // Name is a name that a session knows: of an event, a formula, a schema or a ladder.
 type Name = connect.Name
@@ -42,12 +48,34 @@ func Connect(ctx context.Context) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{c}, nil
+	return &Session{kernel{c}}, nil
 }
 
-// New starts a session that asks a model, which stays open when the session is closed. The model may be nil for
-// formulas over Prob.
-func New(model lm.Model) *Session { return &Session{newLocal(model)} }
+// kernel is a session in a notebook's kernel.
+type kernel struct{ *connect.Client }
+
+func (k kernel) Eval(ctx context.Context, program string, emit func(Result) error) error {
+	return k.Client.Eval(ctx, program, func(r connect.Result) error {
+		var head struct {
+			Kind string `json:"kind"`
+		}
+		if err := json.Unmarshal(r.JSON, &head); err != nil {
+			return fmt.Errorf("reading a result: %w", err)
+		}
+		return emit(Result{Kind: head.Kind, JSON: r.JSON, Forms: r.Data})
+	})
+}
+
+func (k kernel) Model(ctx context.Context) (info lm.Info, ok bool, err error) {
+	data, err := k.Client.Model(ctx)
+	if err != nil || data == nil {
+		return info, false, err
+	}
+	if err := json.Unmarshal(data, &info); err != nil {
+		return info, false, fmt.Errorf("reading what the model is: %w", err)
+	}
+	return info, true, nil
+}
 
 // Close ends a session. A kernel's goes on without this program.
 func (s *Session) Close() error { return s.backend.Close() }
@@ -59,16 +87,7 @@ func (s *Session) Eval(ctx context.Context, program string) ([]Result, error) {
 		return nil, fmt.Errorf("stopped: %w", context.Cause(ctx))
 	}
 	var results []Result
-	err := s.backend.Eval(ctx, program, func(r connect.Result) error {
-		var head struct {
-			Kind string `json:"kind"`
-		}
-		if err := json.Unmarshal(r.JSON, &head); err != nil {
-			return fmt.Errorf("reading a result: %w", err)
-		}
-		results = append(results, Result{Kind: head.Kind, JSON: r.JSON, Forms: r.Data})
-		return nil
-	})
+	err := s.backend.Eval(ctx, program, func(r Result) error { results = append(results, r); return nil })
 	return results, err
 }
 
@@ -151,15 +170,7 @@ func (s *Session) Names(ctx context.Context) ([]Name, error) { return s.backend.
 
 // Model describes the model that the session asks; false where none has been needed yet.
 func (s *Session) Model(ctx context.Context) (lm.Info, bool, error) {
-	var info lm.Info
-	data, err := s.backend.Model(ctx)
-	if err != nil || data == nil {
-		return info, false, err
-	}
-	if err := json.Unmarshal(data, &info); err != nil {
-		return info, false, fmt.Errorf("reading what the model is: %w", err)
-	}
-	return info, true, nil
+	return s.backend.Model(ctx)
 }
 
 // asError gives a mistake in a program the form that it has in every session.

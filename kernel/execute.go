@@ -160,17 +160,16 @@ func (k *Kernel) expressions(ctx context.Context, exprs map[string]string) map[s
 	for name, expr := range exprs {
 		var last lang.Result
 		f := k.eval(ctx, expr, func(r lang.Result) error { last = r; return nil })
-		var data map[string]any
+		data := map[string]string{}
 		if f == nil && last != nil {
-			data, f = bundle(last)
-		}
-		switch {
-		case f != nil:
-			out[name] = map[string]any{"status": "error", "ename": f.Name, "evalue": f.Value, "traceback": f.Traceback}
-		default:
-			if data == nil {
-				data = map[string]any{}
+			var err error
+			if data, err = lang.Forms(last); err != nil {
+				f = asFailure(ctx, err)
 			}
+		}
+		if f != nil {
+			out[name] = map[string]any{"status": "error", "ename": f.Name, "evalue": f.Value, "traceback": f.Traceback}
+		} else {
 			out[name] = map[string]any{"status": "ok", "data": data, "metadata": map[string]any{}}
 		}
 	}

@@ -60,7 +60,7 @@ func TestFigure(t *testing.T) {
 	f := dial(t, k.o.Connection)
 	r := f.run("a = prob(0.25)\nb = prob(0.5)\n%plot report a -> b").ok()
 	data := r.of("execute_result")[0]["data"].(object)
-	if svg, _ := data["image/svg+xml"].(string); !strings.Contains(svg, "<svg") || data["text/plain"] == "" {
+	if svg, _ := data["image/svg+xml"].(string); !strings.Contains(svg, "<svg") || data["text/plain"] == "" || len(data) != 2 {
 		t.Errorf("%v", data)
 	}
 }

@@ -1,8 +1,6 @@
 package kernel
 
 import (
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -18,9 +16,9 @@ type outputs struct {
 	progress progress
 
 	mu    sync.Mutex
-	next  map[string]any // a result that may be the last
-	timer *time.Timer    // shows next when it has waited for long enough
-	last  string         // the last result's text
+	next  map[string]string // a result that may be the last
+	timer *time.Timer       // shows next when it has waited for long enough
+	last  string            // the last result's text
 	over  bool
 }
 
@@ -39,18 +37,15 @@ func (o *outputs) publish(msgType string, content any) {
 
 // result shows a result of the language.
 func (o *outputs) result(r lang.Result) error {
-	data, f := bundle(r)
-	if f != nil {
-		return fmt.Errorf("%s", f.Value)
-	}
-	if data == nil {
-		return nil
+	forms, err := lang.Forms(r)
+	if err != nil {
+		return err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.flush()
-	o.next = data
-	o.last, _ = data["text/plain"].(string)
+	o.next = forms
+	o.last = forms["text/plain"]
 	o.timer = time.AfterFunc(patience, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -93,46 +88,6 @@ func (o *outputs) finish() {
 		o.next = nil
 	}
 	o.over = true
-}
-
-// The forms that a result may have besides text.
-type (
-	htmler  interface{ HTML() string }
-	latexer interface{ LaTeX() string }
-	svger   interface{ SVG() ([]byte, error) }
-)
-
-// bundle is a result in all forms that it has, nil where it has none.
-func bundle(r lang.Result) (data map[string]any, f *failure) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			data, f = nil, &failure{"InternalError", fmt.Sprintf("showing a %s: %v; please report it\n%s", r.Kind(), fault, debug.Stack()), nil}
-		}
-	}()
-	data = map[string]any{}
-	set := func(mime, text string) {
-		if text != "" {
-			data[mime] = text
-		}
-	}
-	set("text/plain", r.Text(lang.Style{}))
-	if x, ok := r.(htmler); ok {
-		set("text/html", x.HTML())
-	}
-	if x, ok := r.(latexer); ok {
-		set("text/latex", x.LaTeX())
-	}
-	if x, ok := r.(svger); ok {
-		svg, err := x.SVG()
-		if err != nil {
-			return nil, &failure{"Error", fmt.Sprintf("drawing a %s: %v", r.Kind(), err), nil}
-		}
-		set("image/svg+xml", string(svg))
-	}
-	if len(data) == 0 {
-		return nil, nil
-	}
-	return data, nil
 }
 
 // Warn shows a warning in the cell that runs, or else in the next.

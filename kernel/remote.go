@@ -81,19 +81,13 @@ func (r remote) Eval(ctx context.Context, program string, only bool, emit func(c
 		return context.Cause(ctx)
 	}
 	return asRemote(k.evalLocked(ctx, program, func(result lang.Result) error {
-		data, f := bundle(result)
-		if f != nil {
-			return errors.New(f.Value)
+		forms, err := lang.Forms(result)
+		if err != nil {
+			return err
 		}
 		own, err := json.Marshal(result)
 		if err != nil {
 			return fmt.Errorf("encoding a %s: %w", result.Kind(), err)
-		}
-		forms := map[string]string{}
-		for mime, text := range data {
-			if s, ok := text.(string); ok {
-				forms[mime] = s
-			}
 		}
 		return emit(connect.Result{JSON: own, Data: forms})
 	}))
@@ -110,17 +104,9 @@ func asRemote(err error) error {
 
 // Names lists what is defined.
 func (r remote) Names() []connect.Name {
-	_, candidates := r.k.session.Complete("", 0)
 	names := []connect.Name{}
-	for _, c := range candidates {
-		switch c.Kind {
-		case "event", "formula", "schema", "ladder":
-			name := c.Text
-			if c.Kind == "schema" {
-				name = name[:len(name)-1] // the opening parenthesis
-			}
-			names = append(names, connect.Name{Name: name, Kind: c.Kind, Doc: c.Doc})
-		}
+	for _, n := range r.k.session.Names() {
+		names = append(names, connect.Name(n))
 	}
 	return names
 }

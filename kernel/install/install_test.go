@@ -126,6 +126,7 @@ func TestModule(t *testing.T) {
 		"data/text":          "hello from ",
 		"inner/deep/deep.go": "package deep\n\nconst Name = \"deep\"\n",
 		"cmd/x/main.go":      "package main\n\nfunc main() {}\n",
+		"local/local.go":     "package local\n\nimport _ \"" + modulePath + "\"\n",
 		"other/other.go":     "package other\n",
 	})
 	if err := copyModule(context.Background(), goCommand, source, dest); err != nil {
@@ -139,7 +140,7 @@ func TestModule(t *testing.T) {
 		}
 		return err
 	})
-	if got, want := strings.Join(files, " "), "data/text go.mod inner/deep/deep.go root.go"; got != want {
+	if got, want := strings.Join(files, " "), "data/text go.mod inner/deep/deep.go local/local.go root.go"; got != want {
 		t.Errorf("copied %s, want %s", got, want)
 	}
 	cell := t.TempDir()

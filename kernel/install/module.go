@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -98,11 +99,15 @@ type listed struct {
 	Module     *struct{ Main bool }
 }
 
-// copyModule copies the root package of a module, the packages of the same module that it
-// needs, go.mod and go.sum, and makes sure that a cell can be built with them offline.
+// helpers are the packages that Go cells can import, as patterns below the module's root.
+var helpers = []string{".", "./local"}
+
+// copyModule copies the packages of a module that Go cells can import, those of the same module that they
+// need, go.mod and go.sum, and makes sure that cells can be built with them offline.
 func copyModule(ctx context.Context, goCommand, source, dest string) error {
 	// What other modules are needed is downloaded here, if it is not there yet.
-	out, err := goOutput(ctx, goCommand, source, nil, "list", "-deps", "-json=Dir,ImportPath,GoFiles,EmbedFiles,Module", ".")
+	args := append([]string{"list", "-deps", "-json=Dir,ImportPath,GoFiles,EmbedFiles,Module"}, helpers...)
+	out, err := goOutput(ctx, goCommand, source, nil, args...)
 	if err != nil {
 		return fmt.Errorf("listing the packages that a Go cell needs: %w", err)
 	}
@@ -138,7 +143,7 @@ func copyModule(ctx context.Context, goCommand, source, dest string) error {
 		if len(own) == 0 {
 			return errors.New("there are no packages to import")
 		}
-		return tryCell(ctx, goCommand, tmp, own[len(own)-1].ImportPath)
+		return tryCell(ctx, goCommand, tmp)
 	})
 }
 
@@ -153,17 +158,21 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, data, 0o644)
 }
 
-// tryCell builds a program that imports the package as a Go cell does, in a workspace and
+// tryCell builds a program that imports the packages as a Go cell does, in a workspace and
 // without network. That what it needs is compiled then makes the first cell fast.
-func tryCell(ctx context.Context, goCommand, module, pkg string) error {
+func tryCell(ctx context.Context, goCommand, module string) error {
 	dir, err := os.MkdirTemp("", "modellog-cell-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	var imports strings.Builder
+	for _, h := range helpers {
+		fmt.Fprintf(&imports, "import _ %q\n", path.Join(modulePath, h))
+	}
 	for name, text := range map[string]string{
 		"go.mod":  "module cell\n\ngo 1.24\n",
-		"main.go": "package main\n\nimport _ \"" + pkg + "\"\n\nfunc main() {}\n",
+		"main.go": "package main\n\n" + imports.String() + "\nfunc main() {}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return err
