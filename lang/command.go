@@ -35,6 +35,7 @@ func commands() []command {
 		{"load", "%load FILE", "evaluate a file", (*Session).loadCommand},
 		{"run", "%run SCHEMA FILE [multi=keep] [limit=N]", "measure a schema on each row of a CSV or JSONL file", (*Session).runCommand},
 		{"plot", "%plot KIND …", "draw a figure", (*Session).plotCommand},
+		{"table", `%table FILE.csv [SCHEMA] [subset="…"]`, "show published values and those of runs side by side", (*Session).tableCommand},
 		{"save", "%save FILE", "write the last figure (.svg .png .pdf) or the definitions (.logic .txt) to a file", (*Session).saveCommand},
 		{"who", "%who", "list the names that are defined", (*Session).whoCommand},
 		{"reset", "%reset", "forget all names and figures; the model stays open", (*Session).resetCommand},

@@ -79,9 +79,10 @@ func TestRun(t *testing.T) {
 	define := "implication(x, a, b) = M(x, a) -> M(x, b)\n"
 	s := session(t)
 	eval(t, s, define)
-	var rho, cacc, info float64
+	var wmc, rho, cacc, info float64
 	for _, r := range rows {
 		rep := last[*lang.Report](t, eval(t, s, fmt.Sprintf("implication(%q, %q, %q)", r[0], r[1], r[2])))
+		wmc += rep.WMC.Lo / 3
 		rho += rep.Rho.Lo / 3
 		info += rep.Info / 3
 		if rep.WMC.Lo > rep.WMC0 {
@@ -104,6 +105,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: %s", name, r.Text(lang.Style{}))
 			continue
 		}
+		near(t, name+": WMC", r.WMC.Lo, wmc)
 		near(t, name+": ρ", r.Rho.Lo, rho)
 		near(t, name+": CAcc", r.CAcc.Lo, cacc)
 		near(t, name+": I", r.Info, info)
@@ -408,7 +410,7 @@ L = ladder("a b")`)
 		{"f(xyz, b) = M(xy|", 14, []string{"xyz"}},
 		{"%mo|", 0, []string{"%model", "%models"}},
 		{"  %wh|", 2, []string{"%who"}},
-		{"%|", 0, []string{"%model", "%models", "%calibration", "%load", "%run", "%plot", "%save", "%who", "%reset", "%time", "%help"}},
+		{"%|", 0, []string{"%model", "%models", "%calibration", "%load", "%run", "%plot", "%table", "%save", "%who", "%reset", "%time", "%help"}},
 		{"%model |", 7, []string{"gemma3:270m-pt", "smollm2:135m-instruct"}},
 		{"%model gemma3:|", 7, []string{"gemma3:270m-pt"}},
 		{"%calibration n|", 13, []string{"nucleus-entropy", "nucleus-size"}},

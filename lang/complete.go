@@ -179,7 +179,7 @@ func (s *Session) completeCommand(line []rune) (int, []Candidate) {
 		return start, s.completeFiles(word)
 	case name == "plot" && index == 0:
 		return start, only(word, "plot", plotKinds()...)
-	case name == "plot" && strings.HasPrefix(strings.TrimSpace(string(rest)), "scaling") && quote == 0:
+	case name == "table" && quote == 0 || name == "plot" && strings.HasPrefix(strings.TrimSpace(string(rest)), "scaling") && quote == 0:
 		return start, append(s.completeSchemas(word), s.completeFiles(word)...)
 	case name == "plot" && quote == 0:
 		at, out := s.completeFormula(line)

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -154,6 +155,43 @@ func (g *grid) fits(st Style) bool {
 		total += w
 	}
 	return total <= st.width()
+}
+
+// parts breaks a grid whose lines are too long into several, each with the first columns, as many as
+// keys, and as many of the others as fit.
+func (g *grid) parts(keys int, st Style) []*grid {
+	if keys == 0 || g.fits(st) {
+		return []*grid{g}
+	}
+	pick := func(columns []int) *grid {
+		part := &grid{indent: g.indent}
+		for _, i := range columns {
+			part.head = append(part.head, g.head[i])
+		}
+		for _, row := range g.rows {
+			var cells []string
+			for _, i := range columns {
+				cells = append(cells, row[i])
+			}
+			part.add(cells...)
+		}
+		return part
+	}
+	var first []int
+	for i := range min(keys, len(g.head)) {
+		first = append(first, i)
+	}
+	var out []*grid
+	columns := slices.Clone(first)
+	for i := keys; i < len(g.head); i++ {
+		if more := append(slices.Clone(columns), i); len(columns) == keys || pick(more).fits(st) {
+			columns = more
+			continue
+		}
+		out = append(out, pick(columns))
+		columns = append(slices.Clone(first), i)
+	}
+	return append(out, pick(columns))
 }
 
 // stacked returns the header and for each row two lines: the first two cells, and below

@@ -35,7 +35,7 @@ events        M("prefix", "target")  prob(0.3)
 makers        likelihood("text")  ladder("text")
 queries       wmc wmc0 rho cacc info loss grad marginals models mpe
               entails equivalent top
-commands      %model %models %calibration %load %run %plot %save %who
+commands      %model %models %calibration %load %run %plot %table %save %who
               %reset %time %help
 
 A statement ends with its line, unless a parenthesis is open or the line ends in

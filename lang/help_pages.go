@@ -233,7 +233,7 @@ M("A Golden Retriever is a", "dog")
 	},
 	{
 		name: "run",
-		text: `The rows fill the schema's holes: a CSV file with the holes' names as header, or with one column for each hole; a JSONL file of objects with the holes as fields, or of arrays. The summary gives the number of rows n, the mean ρ, CAcc in percent and I.
+		text: `The rows fill the schema's holes: a CSV file with the holes' names as header, or with one column for each hole; a JSONL file of objects with the holes as fields, or of arrays. The summary gives the number of rows n, the mean WMC and ρ, CAcc in percent and I.
 
 Rows with a target of several tokens are left out and counted, as in the paper; multi=keep keeps them. Rows that cannot be used are counted with their line numbers. limit=N stops after N rows.`,
 		example: `implication(x, a, b) = M(x, a) -> M(x, b)
@@ -251,13 +251,22 @@ mammal = prob(0.015)
 	},
 	{
 		name:  "scaling",
-		title: `%plot scaling FILE.csv [SCHEMA] [subset="…"]   values over the size of models`,
+		title: `%plot scaling FILE.csv [SCHEMA] [subset="…"] [QUANTITY=rho(SCHEMA)]   values over the size of models`,
 		text: `A file has a value in each row: the columns size (number of parameters) and value, and as far as it has them model, family, std, unit and table. Rows with a table are published and hollow, those without are your own and filled. Other columns, such as subset and quantity, say what the value is of: each gets a curve plot, and subset="…" or quantity="…" choose some.
 
-A schema adds the models that it was run with in this session: the mean CAcc (or quantity=rho) over runs that differ in p alone, with their standard deviation, as in the paper's tables. SCHEMA="…" says which subset of the file it measures.`,
+A schema adds the models that it was run with in this session: the mean CAcc (or quantity=rho) over runs that differ in p alone, with their standard deviation, as in the paper's tables. SCHEMA="…" says which subset of the file it measures, and P1=wmc(SCHEMA), P1=rho(SCHEMA) or P1=cacc(SCHEMA) that the mean WMC, ρ or CAcc of its runs is the file's quantity P1.
+
+%table shows the same in a table.`,
 		example: `implication(x, a, b) = M(x, a) -> M(x, b)
 %run implication facts.jsonl
 %plot scaling published.csv implication subset="Forward Implication"`,
+	},
+	{
+		name: "table",
+		text: `It takes what %plot scaling does, and shows a line for each model and published table and a column for each subset and quantity, published values with their own digits. Below it stands what the values measured here are means of.`,
+		example: `implication(x, a, b) = M(x, a) -> M(x, b)
+%run implication facts.jsonl
+%table published.csv implication subset="Forward Implication"`,
 	},
 	{
 		name: "save",

@@ -269,8 +269,8 @@ func (r *Run) HTML() string {
 	p.title("", r.Schema, "", "")
 	p.faint(r.File)
 	if r.Scored > 0 {
-		p.table([]string{"n", "ρ", "CAcc (%)", "I (bits)"}, [][]cell{{
-			plainCell(count(r.Scored)), plainCell(show(r.Rho, sig)), plainCell(span(percent(r.CAcc.Lo), percent(r.CAcc.Hi))), plainCell(figures(r.Info, sig)),
+		p.table([]string{"n", "WMC", "ρ", "CAcc (%)", "I (bits)"}, [][]cell{{
+			plainCell(count(r.Scored)), plainCell(show(r.WMC, sig)), plainCell(show(r.Rho, sig)), plainCell(span(percent(r.CAcc.Lo), percent(r.CAcc.Hi))), plainCell(figures(r.Info, sig)),
 		}})
 	}
 	p.faint(strings.Join(r.counts(), " · "))

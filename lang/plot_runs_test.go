@@ -30,7 +30,7 @@ func runs(t *testing.T) *Session {
 	s.keep(&Run{Schema: "implication(x, a, b)", Path: "/f", Scored: 10, CAcc: calibrate.Exact(0.1), Calibration: cal(0.8), Model: &lm.Info{Name: "gemma3:270m-pt", Parameters: 268e6}})
 	for i, p := range []float64{0.8, 0.85, 0.9, 0.95} { // the first in place of the one before
 		s.keep(&Run{
-			Schema: "implication(x, a, b)", Path: "/f", Scored: 10, CAcc: calibrate.Exact(0.70 + 0.02*float64(i)), Rho: calibrate.Exact(0.1 * float64(i)), Info: 0.415,
+			Schema: "implication(x, a, b)", Path: "/f", Scored: 10, CAcc: calibrate.Exact(0.70 + 0.02*float64(i)), WMC: calibrate.Exact(0.2 + 0.1*float64(i)), Rho: calibrate.Exact(0.1 * float64(i)), Info: 0.415,
 			Rhos: []Interval{calibrate.Exact(-0.5), calibrate.Exact(0.5)}, Calibration: cal(p), Model: &lm.Info{Name: "gemma3:270m-pt", Parameters: 268e6},
 		})
 	}
@@ -50,48 +50,48 @@ func runs(t *testing.T) *Session {
 	return s
 }
 
-func TestMeasuredPoints(t *testing.T) {
+func TestMeasuredValues(t *testing.T) {
 	s := runs(t)
 	if len(s.runs) != 7 {
 		t.Fatalf("%d runs are kept", len(s.runs))
 	}
-	p := &scalingPanel{about: map[string]string{"quantity": "CAcc"}, points: []plots.ScalingPoint{{Family: "Gemma-3"}}}
-	got, err := s.measuredPoints(s.runs[:6], p)
+	p := &scalingPanel{about: map[string]string{"quantity": "CAcc"}, values: []panelValue{{family: "Gemma-3"}}}
+	got, err := s.measuredValues(s.runs[:6], p, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The mean of 70, 72, 74, 76 and their sample standard deviation, √(20/3).
 	std := math.Sqrt(20.0 / 3)
-	want := []plots.ScalingPoint{
-		{Model: "gemma3:270m-pt", Family: "Gemma-3", Size: 268e6, Value: 73, Bar: plots.Range{Lo: 73 - std, Hi: 73 + std}, Measured: true},
-		{Model: "smollm2:135m-instruct", Family: "smollm2", Size: 135e6, Value: 55, Bar: plots.Range{Lo: 50, Hi: 60}, Measured: true},
+	want := []panelValue{
+		{model: "gemma3:270m-pt", family: "Gemma-3", size: 268e6, value: 73, std: std, bar: plots.Range{Lo: 73 - std, Hi: 73 + std}, shown: "73.0 ± 2.6", ps: []float64{0.8, 0.85, 0.9, 0.95}},
+		{model: "smollm2:135m-instruct", family: "smollm2", size: 135e6, value: 55, bar: plots.Range{Lo: 50, Hi: 60}, shown: "50.0 … 60.0", ps: []float64{0.95}},
 	}
 	for i, w := range want {
 		g := got[i]
-		if math.Abs(g.Value-w.Value) > 1e-9 || math.Abs(g.Bar.Lo-w.Bar.Lo) > 1e-9 || math.Abs(g.Bar.Hi-w.Bar.Hi) > 1e-9 {
+		if math.Abs(g.value-w.value) > 1e-9 || math.Abs(g.std-w.std) > 1e-9 || math.Abs(g.bar.Lo-w.bar.Lo) > 1e-9 || math.Abs(g.bar.Hi-w.bar.Hi) > 1e-9 {
 			t.Errorf("got %+v, want %+v", g, w)
 		}
-		g.Value, g.Bar = w.Value, w.Bar
-		if g != w {
+		if g.model != w.model || g.family != w.family || g.size != w.size || g.shown != w.shown || !slices.Equal(g.ps, w.ps) || g.table != "" {
 			t.Errorf("got %+v, want %+v", g, w)
 		}
 	}
-	if p.about["quantity"] = "rho"; true {
-		got, err := s.measuredPoints(s.runs[:6], p)
-		if err != nil || math.Abs(got[0].Value-0.15) > 1e-12 {
-			t.Errorf("mean ρ is %+v (%v)", got, err)
+	for score, want := range map[string]float64{"rho": 0.15, "wmc": 0.35, "cacc": 0.73} {
+		p := &scalingPanel{about: map[string]string{"quantity": "P1"}, unit: "1"}
+		got, err := s.measuredValues(s.runs[:6], p, score)
+		if err != nil || math.Abs(got[0].value-want) > 1e-12 {
+			t.Errorf("mean %s is %+v (%v)", score, got, err)
 		}
 	}
-	for q, want := range map[string]string{"P1": `runs have CAcc and rho, and this is a curve of "P1"`, "": `a curve of ""`} {
+	for q, want := range map[string]string{"P1": `this is a curve of "P1"; quantity=… chooses one, or say what measures it, as in P1=wmc(SCHEMA)`, "": `a curve of ""`} {
 		p.about["quantity"] = q
-		if _, err := s.measuredPoints(s.runs, p); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := s.measuredValues(s.runs, p, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", q, err)
 		}
 	}
 }
 
 func TestFamilyOf(t *testing.T) {
-	p := &scalingPanel{points: []plots.ScalingPoint{{Family: ""}, {Family: "Gemma-3"}, {Family: "Llama-3"}, {Family: "Qwen2.5"}}}
+	p := &scalingPanel{values: []panelValue{{family: ""}, {family: "Gemma-3"}, {family: "Llama-3"}, {family: "Qwen2.5"}}}
 	for model, want := range map[string]string{
 		"gemma3:270m-pt": "Gemma-3", "llama3.2:1b": "Llama-3", "qwen2.5:0.5b": "Qwen2.5", "smollm2:135m-instruct": "smollm2",
 		"gguf:/models/gemma-3-1b.gguf": "Gemma-3", "hf.co/x/Llama-3.2-3B": "Llama-3", "mine": "mine", "gguf:/models/mine.gguf": "mine",
@@ -129,23 +129,33 @@ Paper Table 2,GPT,GPT,,Negation Consistency,CAcc,%,99,
 ,mine,mine,500000000,Negation Consistency,CAcc,%,20,
 `
 
+const table6 = `table,model,family,size,subset,quantity,unit,value,std
+Paper Table 6,Gemma-3-270M,Gemma-3,270000000,Forward Implication,P1,,0.530,0.03
+Paper Table 6,Gemma-3-270M,Gemma-3,270000000,Forward Implication,P2-P1,,0.17,0.01
+Paper Table 6,Gemma-3-270M,Gemma-3,270000000,Forward Implication,P2>P1,%,64.7,0.2
+`
+
 // scale draws a scaling curve of the session's runs and a file, and returns its title.
 func scale(s *Session, words string) (*plots.Figure, error) {
-	src := "%plot scaling " + words
-	p, err := syntax.NewParser("", src)
+	u, c, all, err := wordsOf(s, "%plot scaling "+words)
 	if err != nil {
 		return nil, err
+	}
+	return s.plotScaling(u, c, all[1:])
+}
+
+func wordsOf(s *Session, src string) (*unit, *syntax.Command, []syntax.Word, error) {
+	p, err := syntax.NewParser("", src)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	stmt, err := p.Next()
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
 	c := stmt.(*syntax.Command)
 	all, err := c.Words()
-	if err != nil {
-		return nil, err
-	}
-	return s.plotScaling(&unit{src: p.Source(), dir: s.opts.Dir}, c, all[1:])
+	return &unit{src: p.Source(), dir: s.opts.Dir}, c, all, err
 }
 
 func TestScaling(t *testing.T) {
@@ -158,6 +168,7 @@ func TestScaling(t *testing.T) {
 	write("table.csv", table)
 	write("bom.csv", "\uFEFF"+strings.ReplaceAll(table, "\n", "\r\n"))
 	write("tabs.tsv", strings.ReplaceAll(table, ",", "\t"))
+	write("table6.csv", table6)
 	write("bare.csv", "size,value\n1e9,0.5\n")
 	write("nosize.csv", "model,value\nm,1\n")
 	write("text.csv", "size,value\n1e9,high\n")
@@ -181,9 +192,11 @@ func TestScaling(t *testing.T) {
 		`table.csv "subset=Forward Implication"`: "Forward Implication · Paper Table 2",
 		`table.csv implication subset="Forward Implication"`:                          "Forward Implication · Paper Table 2",
 		`table.csv implication="Forward Implication" negation="Negation Consistency"`: "Paper Table 2",
-		"implication":              "implication · CAcc",
-		"implication negation":     "CAcc",
-		"implication quantity=rho": "implication · ρ",
+		"implication":                                           "implication · CAcc",
+		"implication negation":                                  "CAcc",
+		"implication quantity=rho":                              "implication · ρ",
+		"P1=wmc(implication) Δ=rho(negation)":                   "scaling",
+		`table6.csv P1=wmc(implication) p2-p1=rho(implication)`: "Forward Implication · Paper Table 6",
 	} {
 		f, err := scale(s, words)
 		if err != nil || f.Title() != want {
@@ -196,7 +209,7 @@ func TestScaling(t *testing.T) {
 	for words, want := range map[string]string{
 		"":                                    "a plot was given something else",
 		"subset=x":                            "a plot was given something else",
-		"nosize.csv":                          `the columns of .* are "model", "value"; a scaling curve needs "size"`,
+		"nosize.csv":                          `the columns of .* are "model", "value"; it needs "size"`,
 		"text.csv":                            `line 2: "high" is no number of the column "value"`,
 		"short.csv":                           "line 2 has 2 fields for 3 columns",
 		"minus.csv":                           "a standard deviation is not below 0",
@@ -212,6 +225,10 @@ func TestScaling(t *testing.T) {
 		"table.csv implicatoin":               `did you mean "implication"`,
 		"bare.csv implication":                `this is a curve of ""`,
 		"implication quantity=P1":             `this is a curve of "P1"`,
+		"table6.csv P1=wmc(implicatoin)":      `did you mean "implication"`,
+		"table6.csv P2-P2=rho(implication)":   `there is no quantity "P2-P2"; did you mean "P2-P1"?`,
+		"table6.csv P1=loss(implication)":     `no file has a column "P1"; there are subset, quantity`,
+		"table.csv CAcc=cacc(implication)":    `2 curves are of CAcc; choose one by subset=…`,
 	} {
 		_, err := scale(s, words)
 		if err == nil || !matches(want, err.Error()) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +24,8 @@ import (
 // published values) and others, such as "subset" and "quantity", that say what the value is of.
 type point struct {
 	model, family, unit, table string
-	size, value, std           float64
+	size, value, std           float64           // size is 0 where the file does not tell it
+	shown                      string            // value ± std with the file's own digits
 	about                      map[string]string // the other columns
 }
 
@@ -35,8 +37,7 @@ const (
 	maxPoints     = 20_000
 )
 
-// readPoints reads a CSV or TSV file. Rows without a size, which have no place on a curve, are
-// left out. It returns the columns that say what a value is of, in their order.
+// readPoints reads a CSV or TSV file. It returns the columns that say what a value is of, in their order.
 func readPoints(path string) (points []point, about []string, err error) {
 	f, err := openRegular(path)
 	if err != nil {
@@ -61,7 +62,7 @@ func readPoints(path string) (points []point, about []string, err error) {
 	}
 	for _, needed := range []string{"size", "value"} {
 		if !slices.Contains(head, needed) {
-			return nil, nil, fmt.Errorf(`the columns of %s are %s; a scaling curve needs "size", the number of parameters, and "value"`, displayPath(path), strings.Join(quoteAll(head), ", "))
+			return nil, nil, fmt.Errorf(`the columns of %s are %s; it needs "size", the number of parameters, and "value"`, displayPath(path), strings.Join(quoteAll(head), ", "))
 		}
 	}
 	for _, h := range head {
@@ -101,27 +102,78 @@ func readPoints(path string) (points []point, about []string, err error) {
 			case numbers[h] == nil:
 				p.about[h] = v
 			}
+			if v != "" {
+				switch h {
+				case "value":
+					p.shown = v + p.shown
+				case "std":
+					p.shown += " ± " + v
+				}
+			}
 		}
 		if p.std < 0 {
 			return nil, nil, fmt.Errorf("%s, line %d: a standard deviation is not below 0", displayPath(path), line)
 		}
-		if p.size > 0 {
-			points = append(points, p)
-		}
+		points = append(points, p)
 	}
 }
 
 // plotScaling draws values over the size of models: from files, published or one's own, and
-// from the session's runs.
+// from the session's runs. Values of models whose size is not known have no place in it.
 func (s *Session) plotScaling(u *unit, c *syntax.Command, words []syntax.Word) (*plots.Figure, error) {
-	var points []point
-	var about []string
-	type filter struct {
-		word       syntax.Word
-		key, value string
+	g, err := s.gather(u, words)
+	if err != nil {
+		return nil, err
 	}
-	var filters []filter
-	var schemas []filter // a schema, and the subset that it measures or ""
+	if g == nil {
+		return nil, errPlotUsage
+	}
+	for _, p := range g.panels {
+		p.values = slices.DeleteFunc(p.values, func(v panelValue) bool { return !(v.size > 0) })
+	}
+	g.panels = slices.DeleteFunc(g.panels, func(p *scalingPanel) bool { return len(p.values) == 0 })
+	if len(g.panels) == 0 {
+		return nil, u.src.Errorf(words[0], "there is nothing in it with a size")
+	}
+	if len(g.panels) > mostPanels {
+		return nil, u.src.Errorf(c, "these are %d curve plots, and a figure has room for %d; choose some by %s", len(g.panels), mostPanels, g.choices(g.about))
+	}
+	return g.draw()
+}
+
+// mostPanels is how many curve plots a figure, and how many columns of values a table has room for.
+const mostPanels = 12
+
+// choices are the filters that would leave fewer panels.
+func (g *gathered) choices(columns []string) string {
+	var choices []string
+	for _, col := range columns {
+		if len(g.distinct(col)) > 1 {
+			choices = append(choices, col+"=…")
+		}
+	}
+	return joinAnd(choices)
+}
+
+// gathered is what files and runs say of models, a panel for each thing that values are of.
+type gathered struct {
+	panels []*scalingPanel
+	about  []string // the columns by which panels may differ, in their order
+}
+
+// filter is a word that chooses: by a column's value; or a schema and the subset that it measures,
+// or ""; or a quantity and the schema that measures it.
+type filter struct {
+	word       syntax.Word
+	key, value string
+}
+
+// gather reads the words of %plot scaling and %table. It returns nil where they name no values.
+func (s *Session) gather(u *unit, words []syntax.Word) (*gathered, error) {
+	var points []point
+	g := &gathered{}
+	var filters, measures []filter
+	files := false
 	for _, w := range words {
 		key, value, isOption := strings.Cut(w.Text, "=")
 		switch ext := strings.ToLower(filepath.Ext(w.Text)); {
@@ -134,23 +186,21 @@ func (s *Session) plotScaling(u *unit, c *syntax.Command, words []syntax.Word) (
 			if err != nil {
 				return nil, u.src.Errorf(w, "%w", err)
 			}
+			files = true
 			points = append(points, more...)
 			for _, col := range columns {
-				if !slices.Contains(about, col) {
-					about = append(about, col)
+				if !slices.Contains(g.about, col) {
+					g.about = append(g.about, col)
 				}
 			}
-		case isOption && s.names[key] == nil:
+		case isOption && s.names[key] == nil && scoreOf.FindString(value) == "":
 			filters = append(filters, filter{w, key, value})
 		default:
-			schemas = append(schemas, filter{w, key, value})
+			measures = append(measures, filter{w, key, value})
 		}
 	}
-	if len(points) == 0 && len(schemas) == 0 {
-		if len(words) > 0 && len(filters) < len(words) {
-			return nil, u.src.Errorf(words[0], "there is nothing in it with a size")
-		}
-		return nil, errPlotUsage
+	if !files && len(measures) == 0 {
+		return nil, nil
 	}
 
 	quantity := ""
@@ -158,79 +208,106 @@ func (s *Session) plotScaling(u *unit, c *syntax.Command, words []syntax.Word) (
 		if f.key == "quantity" {
 			quantity = f.value
 		}
-		if !slices.Contains(about, f.key) {
-			if f.key == "quantity" && len(points) == 0 {
-				continue // of runs alone
-			}
-			if len(about) == 0 {
-				return nil, u.src.Errorf(f.word, "no file has a column %q to choose by", f.key)
-			}
-			return nil, u.src.Errorf(f.word, "no file has a column %q; there are %s", f.key, joinAnd(about))
-		}
-		var values []string
-		kept := points[:0:0]
-		for _, p := range points {
-			v := p.about[f.key]
-			if strings.EqualFold(v, f.value) {
-				kept = append(kept, p)
-			}
-			if !slices.Contains(values, v) {
-				values = append(values, v)
-			}
-		}
-		if len(kept) == 0 {
-			if near := nearest.Name(f.value, values); near != "" {
-				return nil, u.src.Errorf(f.word, "there is no %s %q; did you mean %q?", f.key, f.value, near)
-			}
-			return nil, u.src.Errorf(f.word, "there is no %s %q; there are %s", f.key, f.value, joinAnd(values))
+		kept, err := f.choose(u, points, g.about)
+		if err != nil {
+			return nil, err
 		}
 		points = kept
 	}
 
-	// A panel for each thing that values are of.
-	ps := panelsOf(points, about)
-	if len(points) == 0 {
-		q := cmp.Or(quantity, "CAcc")
-		for _, sc := range schemas {
-			ps = append(ps, &scalingPanel{about: map[string]string{"quantity": q, "subset": sc.key}})
-		}
-		about = []string{"subset", "quantity"}
-	}
-	if len(ps) > 12 {
-		var choices []string
-		for _, col := range about {
-			if len(distinct(ps, col)) > 1 {
-				choices = append(choices, col+"=…")
+	g.panels = panelsOf(points, g.about)
+	if !files {
+		g.about = []string{"subset", "quantity"}
+		for _, m := range measures {
+			about := map[string]string{"quantity": cmp.Or(quantity, "CAcc"), "subset": m.key}
+			if scoreOf.MatchString(m.value) {
+				about = map[string]string{"quantity": m.key}
 			}
+			g.panels = append(g.panels, &scalingPanel{about: about})
 		}
-		return nil, u.src.Errorf(c, "these are %d curve plots, and a figure has room for 12; choose some by %s", len(ps), joinAnd(choices))
 	}
-	for _, sc := range schemas {
-		runs, err := s.runsOf(u, sc.word, sc.key)
-		if err != nil {
+	for _, m := range measures {
+		if err := s.addMeasured(u, g, m); err != nil {
 			return nil, err
 		}
-		panel, err := choosePanels(u, sc.word, sc.key, sc.value, ps)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range panel {
-			own, err := s.measuredPoints(runs, p)
-			if err != nil {
-				return nil, u.src.Errorf(sc.word, "%w", err)
-			}
-			p.points = append(p.points, own...)
-		}
 	}
-	return drawScaling(ps, about)
+	return g, nil
 }
 
-// scalingPanel is a curve plot in the making.
+// scoreOf is what measures a quantity: a mean of a schema's runs, as in P1=wmc(premise).
+var scoreOf = regexp.MustCompile(`^(wmc|rho|cacc)\(([^()]*)\)$`)
+
+// addMeasured adds what a schema's runs say of the models that were asked.
+func (s *Session) addMeasured(u *unit, g *gathered, m filter) error {
+	schema, score := m.key, ""
+	find := g.ofSubset
+	if parts := scoreOf.FindStringSubmatch(m.value); parts != nil {
+		score, schema = parts[1], strings.TrimSpace(parts[2])
+		find = g.ofQuantity
+	}
+	runs, err := s.runsOf(u, m.word, schema)
+	if err != nil {
+		return err
+	}
+	panels, err := find(u, m)
+	if err != nil {
+		return err
+	}
+	for _, p := range panels {
+		own, err := s.measuredValues(runs, p, score)
+		if err != nil {
+			return u.src.Errorf(m.word, "%w", err)
+		}
+		p.values = append(p.values, own...)
+	}
+	return nil
+}
+
+// choose keeps the points that a filter asks for.
+func (f filter) choose(u *unit, points []point, about []string) ([]point, error) {
+	if !slices.Contains(about, f.key) {
+		if f.key == "quantity" && len(points) == 0 {
+			return nil, nil // of runs alone
+		}
+		if len(about) == 0 {
+			return nil, u.src.Errorf(f.word, "no file has a column %q to choose by", f.key)
+		}
+		return nil, u.src.Errorf(f.word, "no file has a column %q; there are %s", f.key, joinAnd(about))
+	}
+	var values []string
+	var kept []point
+	for _, p := range points {
+		v := p.about[f.key]
+		if strings.EqualFold(v, f.value) {
+			kept = append(kept, p)
+		}
+		if !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	if len(kept) == 0 {
+		return nil, unknown(u, f.word, f.key, f.value, values)
+	}
+	return kept, nil
+}
+
+// scalingPanel has the values of one thing: a curve plot, or a column of a table.
 type scalingPanel struct {
 	about  map[string]string
 	unit   string
-	tables []string
-	points []plots.ScalingPoint
+	values []panelValue
+}
+
+// panelValue is a value of one model.
+type panelValue struct {
+	model, family string
+	table         string // that it was published in; "" for one's own
+	size, value   float64
+	std           float64     // 0 for none
+	bar           plots.Range // lo … hi of an interval, widened by std
+	shown         string
+	ps            []float64 // nucleus thresholds of the runs that it is a mean of
+	method        string    // of their calibration
 }
 
 func panelsOf(points []point, about []string) []*scalingPanel {
@@ -247,21 +324,19 @@ func panelsOf(points []point, about []string) []*scalingPanel {
 			byKey[key] = p
 			ps = append(ps, p)
 		}
-		x := plots.ScalingPoint{Model: pt.model, Family: pt.family, Size: pt.size, Value: pt.value, Measured: pt.table == ""}
+		v := panelValue{model: pt.model, family: pt.family, table: pt.table, size: pt.size, value: pt.value, std: pt.std, shown: pt.shown}
 		if pt.std > 0 {
-			x.Bar = plots.Range{Lo: pt.value - pt.std, Hi: pt.value + pt.std}
+			v.bar = plots.Range{Lo: pt.value - pt.std, Hi: pt.value + pt.std}
 		}
-		if pt.table != "" && !slices.Contains(p.tables, pt.table) {
-			p.tables = append(p.tables, pt.table)
-		}
-		p.points = append(p.points, x)
+		p.values = append(p.values, v)
 	}
 	return ps
 }
 
-func distinct(ps []*scalingPanel, column string) []string {
+// distinct are the values of a column, in their order.
+func (g *gathered) distinct(column string) []string {
 	var values []string
-	for _, p := range ps {
+	for _, p := range g.panels {
 		if v := p.about[column]; !slices.Contains(values, v) {
 			values = append(values, v)
 		}
@@ -269,27 +344,52 @@ func distinct(ps []*scalingPanel, column string) []string {
 	return values
 }
 
-// choosePanels finds the panels that a schema's runs belong to: those of the subset that is named, of
+// ofSubset finds the panels that a schema's runs belong to: those of the subset that is named, of
 // the only one there is, or of one that is called as the schema is.
-func choosePanels(u *unit, w syntax.Word, schema, subset string, ps []*scalingPanel) ([]*scalingPanel, error) {
-	subsets := distinct(ps, "subset")
-	if subset == "" && len(subsets) == 1 {
-		return ps, nil
+func (g *gathered) ofSubset(u *unit, m filter) ([]*scalingPanel, error) {
+	subsets := g.distinct("subset")
+	if m.value == "" && len(subsets) == 1 {
+		return g.panels, nil
 	}
-	wanted := plainName(cmp.Or(subset, schema))
+	wanted := plainName(cmp.Or(m.value, m.key))
 	var out []*scalingPanel
-	for _, p := range ps {
+	for _, p := range g.panels {
 		if plainName(p.about["subset"]) == wanted {
 			out = append(out, p)
 		}
 	}
-	if out == nil && subset != "" {
-		return nil, u.src.Errorf(w, "there is no subset %q; there are %s", subset, joinAnd(subsets))
+	if out == nil && m.value != "" {
+		return nil, u.src.Errorf(m.word, "there is no subset %q; there are %s", m.value, joinAnd(subsets))
 	}
 	if out == nil {
-		return nil, u.src.Errorf(w, `say which subset the schema measures: %s="…"; there are %s`, schema, joinAnd(subsets))
+		return nil, u.src.Errorf(m.word, `say which subset the schema measures: %s="…"; there are %s`, m.key, joinAnd(subsets))
 	}
 	return out, nil
+}
+
+// ofQuantity finds the panel of a quantity that a run measures.
+func (g *gathered) ofQuantity(u *unit, m filter) ([]*scalingPanel, error) {
+	var out []*scalingPanel
+	for _, p := range g.panels {
+		if strings.EqualFold(p.about["quantity"], m.key) {
+			out = append(out, p)
+		}
+	}
+	switch {
+	case out == nil:
+		return nil, unknown(u, m.word, "quantity", m.key, g.distinct("quantity"))
+	case len(out) > 1:
+		return nil, u.src.Errorf(m.word, "%d curves are of %s; choose one by %s", len(out), clip(m.key), g.choices(slices.DeleteFunc(slices.Clone(g.about), func(col string) bool { return col == "quantity" })))
+	}
+	return out, nil
+}
+
+// unknown is the error for a value that a column does not have.
+func unknown(u *unit, w syntax.Word, column, value string, values []string) error {
+	if near := nearest.Name(value, values); near != "" {
+		return u.src.Errorf(w, "there is no %s %q; did you mean %q?", column, value, near)
+	}
+	return u.src.Errorf(w, "there is no %s %q; there are %s", column, value, joinAnd(values))
 }
 
 // plainName is a name without what people write differently: case, spaces and signs.
@@ -302,23 +402,34 @@ func plainName(s string) string {
 	}, s)
 }
 
-// measuredPoints are the points of a schema's runs, one for each model: the mean over the runs that
+// measuredValues are the values of a schema's runs, one for each model: the mean over the runs that
 // differ only in the nucleus (p = 0.80, 0.85, 0.90, 0.95 in the paper), with their sample standard
-// deviation as its error bar. Runs with another method than the one in use are left out.
-func (s *Session) measuredPoints(runs []*Run, p *scalingPanel) ([]plots.ScalingPoint, error) {
-	var value func(*Run) Interval
-	switch q := p.about["quantity"]; {
-	case plainName(q) == "cacc":
-		p.unit = cmp.Or(p.unit, "%")
-		scale := 1.0
-		if p.unit == "%" {
-			scale = 100
+// deviation. Runs with another method than the one in use are left out. The score is wmc,
+// rho or cacc, and without one what the panel's quantity is called.
+func (s *Session) measuredValues(runs []*Run, p *scalingPanel, score string) ([]panelValue, error) {
+	q := p.about["quantity"]
+	if score == "" {
+		if score = plainName(q); score == "ρ" {
+			score = "rho"
 		}
-		value = func(r *Run) Interval { return Interval{Lo: scale * r.CAcc.Lo, Hi: scale * r.CAcc.Hi} }
-	case q == "rho" || q == "ρ":
+	}
+	scale := 1.0
+	if score == "cacc" {
+		p.unit = cmp.Or(p.unit, "%")
+	}
+	if p.unit == "%" {
+		scale = 100
+	}
+	var value func(*Run) Interval
+	switch score {
+	case "wmc":
+		value = func(r *Run) Interval { return r.WMC }
+	case "rho":
 		value = func(r *Run) Interval { return r.Rho }
+	case "cacc":
+		value = func(r *Run) Interval { return r.CAcc }
 	default:
-		return nil, fmt.Errorf("runs have CAcc and rho, and this is a curve of %q; quantity=… chooses one", q)
+		return nil, fmt.Errorf("runs have WMC, rho and CAcc, and this is a curve of %q; quantity=… chooses one, or say what measures it, as in %s=wmc(SCHEMA)", q, cmp.Or(q, "P1"))
 	}
 	var models []string
 	of := map[string][]*Run{}
@@ -337,27 +448,41 @@ func (s *Session) measuredPoints(runs []*Run, p *scalingPanel) ([]plots.ScalingP
 	if models == nil {
 		return nil, fmt.Errorf("there is no run with %s that asked a model and has this value", s.calibration.Method)
 	}
-	var out []plots.ScalingPoint
+	var out []panelValue
 	for _, m := range models {
+		v := panelValue{model: modelLabel(m), family: familyOf(m, p), size: float64(of[m][0].Model.Parameters), method: s.calibration.Method.String()}
 		n := float64(len(of[m]))
-		var lo, hi, mean, sum2 float64
+		var lo, hi, sum2 float64
 		for _, r := range of[m] {
-			v := value(r)
-			lo, hi, mean = lo+v.Lo/n, hi+v.Hi/n, mean+(v.Lo+v.Hi)/2/n
+			x := value(r)
+			lo, hi = lo+scale*x.Lo/n, hi+scale*x.Hi/n
+			if s.calibration.Method.UsesNucleus() {
+				v.ps = append(v.ps, r.Calibration.P)
+			}
 		}
+		v.value = (lo + hi) / 2
 		for _, r := range of[m] {
-			v := value(r)
-			sum2 += ((v.Lo+v.Hi)/2 - mean) * ((v.Lo+v.Hi)/2 - mean)
+			x := value(r)
+			d := scale*(x.Lo+x.Hi)/2 - v.value
+			sum2 += d * d
 		}
-		std := 0.0
 		if n > 1 {
-			std = math.Sqrt(sum2 / (n - 1))
+			v.std = math.Sqrt(sum2 / (n - 1))
 		}
-		x := plots.ScalingPoint{Model: modelLabel(m), Family: familyOf(m, p), Size: float64(of[m][0].Model.Parameters), Value: mean, Measured: true}
-		if lo-std < hi+std {
-			x.Bar = plots.Range{Lo: lo - std, Hi: hi + std}
+		if lo-v.std < hi+v.std {
+			v.bar = plots.Range{Lo: lo - v.std, Hi: hi + v.std}
 		}
-		out = append(out, x)
+		slices.Sort(v.ps)
+		digits := 2
+		if p.unit == "%" {
+			digits = 1
+		}
+		fixed := func(x float64) string { return strconv.FormatFloat(x, 'f', digits, 64) }
+		v.shown = span(fixed(lo), fixed(hi))
+		if n > 1 {
+			v.shown += " ± " + fixed(v.std)
+		}
+		out = append(out, v)
 	}
 	return out, nil
 }
@@ -365,56 +490,75 @@ func (s *Session) measuredPoints(runs []*Run, p *scalingPanel) ([]plots.ScalingP
 // familyOf is the published family that a model's name starts with, or else its name up to the colon.
 func familyOf(model string, p *scalingPanel) string {
 	base := modelLabel(model)
-	for _, pt := range p.points {
-		if f := plainName(pt.Family); f != "" && strings.HasPrefix(plainName(base), f) {
-			return pt.Family
+	for _, v := range p.values {
+		if f := plainName(v.family); f != "" && strings.HasPrefix(plainName(base), f) {
+			return v.family
 		}
 	}
 	name, _, _ := strings.Cut(base, ":")
 	return name
 }
 
-// drawScaling names the panels by what differs among them, and the figure by what does not.
-func drawScaling(ps []*scalingPanel, about []string) (*plots.Figure, error) {
-	var differ, title []string
-	for _, col := range about {
-		if values := distinct(ps, col); len(values) > 1 {
-			differ = append(differ, col)
-		} else if col != "quantity" && values[0] != "" {
+// draw names the panels by what differs among them, and the figure by what does not.
+func (g *gathered) draw() (*plots.Figure, error) {
+	var panels []plots.ScalingPanel
+	for _, p := range g.panels {
+		x := plots.ScalingPanel{}
+		for _, v := range p.values {
+			x.Points = append(x.Points, plots.ScalingPoint{Model: v.model, Family: v.family, Size: v.size, Value: v.value, Bar: v.bar, Measured: v.table == ""})
+		}
+		x.Title, x.Label = g.label(p)
+		if p.unit != "" {
+			x.Label = strings.TrimSpace(x.Label + " (" + p.unit + ")")
+		}
+		panels = append(panels, x)
+	}
+	title := g.title()
+	if q := g.distinct("quantity"); len(g.tables()) == 0 && len(q) == 1 && q[0] != "" {
+		title = append(title, quantityName(q[0]))
+	}
+	return plots.NewScaling(cmp.Or(strings.Join(title, " · "), "scaling"), panels)
+}
+
+// label is what tells a panel from the others, and the name of its quantity where that is not a part of it.
+func (g *gathered) label(p *scalingPanel) (name, quantity string) {
+	var names []string
+	quantity = quantityName(p.about["quantity"])
+	for _, col := range g.about {
+		switch {
+		case len(g.distinct(col)) < 2:
+		case col == "quantity":
+			names = append(names, quantity)
+			quantity = ""
+		case p.about[col] != "":
+			names = append(names, p.about[col])
+		}
+	}
+	return strings.Join(names, " · "), quantity
+}
+
+// title is what is the same in all panels but for the quantity, and the tables that they are from.
+func (g *gathered) title() []string {
+	var title []string
+	for _, col := range g.about {
+		if values := g.distinct(col); col != "quantity" && len(values) == 1 && values[0] != "" {
 			title = append(title, values[0])
 		}
 	}
+	return append(title, g.tables()...)
+}
+
+// tables are those that published values are from.
+func (g *gathered) tables() []string {
 	var tables []string
-	var panels []plots.ScalingPanel
-	for _, p := range ps {
-		for _, t := range p.tables {
-			if !slices.Contains(tables, t) {
-				tables = append(tables, t)
+	for _, p := range g.panels {
+		for _, v := range p.values {
+			if v.table != "" && !slices.Contains(tables, v.table) {
+				tables = append(tables, v.table)
 			}
 		}
-		var name []string
-		label := quantityName(p.about["quantity"])
-		for _, col := range differ {
-			if col == "quantity" {
-				name = append(name, label)
-				label = ""
-			} else if p.about[col] != "" {
-				name = append(name, p.about[col])
-			}
-		}
-		if p.unit != "" {
-			label = strings.TrimSpace(label + " (" + p.unit + ")")
-		}
-		panels = append(panels, plots.ScalingPanel{Title: strings.Join(name, " · "), Label: label, Points: p.points})
 	}
-	title = append(title, tables...)
-	if q := distinct(ps, "quantity"); len(tables) == 0 && len(q) == 1 && q[0] != "" {
-		title = append(title, quantityName(q[0]))
-	}
-	if len(title) == 0 {
-		title = []string{"scaling"}
-	}
-	return plots.NewScaling(strings.Join(title, " · "), panels)
+	return tables
 }
 
 // quantityName writes the tables' quantities as the papers do: P₂ − P₁ for P2-P1.

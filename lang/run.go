@@ -35,6 +35,7 @@ type Run struct {
 	// header, or, as it has none, by "position"; "" for other files.
 	Columns string
 
+	WMC       Interval // mean WMC (Eq. 1)
 	Rho       Interval // mean ρ (Eq. 5) over the rows where it is defined
 	CAcc      Interval // share of consistent rows (Eq. 6), in [0, 1]
 	Undecided int      // rows whose CAcc the intervals leave open
@@ -169,8 +170,8 @@ type runner struct {
 	progress func(done, total int)
 	total    int
 
-	rhoLo, rhoHi, info float64
-	consistent         int
+	wmcLo, wmcHi, rhoLo, rhoHi, info float64
+	consistent                       int
 }
 
 func (r *runner) all(ctx context.Context, in *rows, limit int) error {
@@ -305,6 +306,8 @@ func (r *runner) measure(ctx context.Context) error {
 func (r *runner) score(m *measurement) {
 	r.Scored++
 	r.info += m.Info
+	r.wmcLo += m.WMC.Lo
+	r.wmcHi += m.WMC.Hi
 	switch m.CAcc {
 	case logic.Consistent:
 		r.consistent++
@@ -324,6 +327,7 @@ func (r *runner) score(m *measurement) {
 func (r *runner) finish() {
 	n := float64(r.Scored)
 	r.Info = r.info / n
+	r.WMC = Interval{Lo: r.wmcLo / n, Hi: r.wmcHi / n}
 	r.CAcc = Interval{Lo: float64(r.consistent) / n, Hi: float64(r.consistent+r.Undecided) / n}
 	k := float64(len(r.Rhos))
 	r.Rho = Interval{Lo: r.rhoLo / k, Hi: r.rhoHi / k}
@@ -341,7 +345,7 @@ func (r *Run) Text(st Style) string {
 		if hi := percent(r.CAcc.Hi); hi != cacc {
 			cacc += " … " + hi
 		}
-		lines = append(lines, fmt.Sprintf("  n %s   ρ %s   CAcc %s %%   I %s bits", count(r.Scored), show(r.Rho, sig), cacc, figures(r.Info, sig)))
+		lines = append(lines, fmt.Sprintf("  n %s   WMC %s   ρ %s   CAcc %s %%   I %s bits", count(r.Scored), show(r.WMC, sig), show(r.Rho, sig), cacc, figures(r.Info, sig)))
 	}
 	lines = append(lines, st.paint(styleDim, "  "+strings.Join(r.counts(), " · ")))
 	for _, b := range r.Bad {
@@ -397,6 +401,7 @@ func (r *Run) MarshalJSON() ([]byte, error) {
 		BadShown    int             `json:"bad_shown"`
 		Columns     string          `json:"columns,omitempty"`
 		Stopped     bool            `json:"stopped"`
+		WMC         number          `json:"wmc"`
 		Rho         number          `json:"rho"`
 		CAcc        number          `json:"cacc"`
 		Undecided   int             `json:"undecided"`
@@ -405,7 +410,7 @@ func (r *Run) MarshalJSON() ([]byte, error) {
 		Model       *jsonModel      `json:"model"`
 		Calibration jsonCalibration `json:"calibration"`
 	}{
-		r.Kind(), r.Schema, r.File, r.Rows, r.Scored, r.MultiToken, r.BadRows, bad, len(bad), r.Columns, r.Stopped, number(r.Rho), number(r.CAcc),
+		r.Kind(), r.Schema, r.File, r.Rows, r.Scored, r.MultiToken, r.BadRows, bad, len(bad), r.Columns, r.Stopped, number(r.WMC), number(r.Rho), number(r.CAcc),
 		r.Undecided, r.Undefined, number(calibrate.Exact(r.Info)), modelJSON(r.Model), calibrationJSON(r.Calibration),
 	})
 }

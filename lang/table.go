@@ -19,6 +19,7 @@ type Table struct {
 
 	p, logP *number // of mpe: the interpretation's probability and its natural logarithm
 
+	keys  int           // leading columns that say what a row is of: where lines are too long, they are repeated before the others
 	right []bool        // columns aligned to the right
 	flex  int           // the column that is cut where the line is too long, or -1
 	asked []*event.Step // of each row what the model was asked, which the column flex shows; nil where nothing
@@ -43,7 +44,12 @@ func (t *Table) Text(st Style) string {
 	if t.Formula != "" {
 		lines = append(lines, st.paint(styleBold, cutRight(escape(clip(t.Formula)), st.width())))
 	}
-	lines = append(lines, g.lines(st)...)
+	for i, part := range g.parts(t.keys, st) {
+		if i > 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, part.lines(st)...)
+	}
 	if n := len(t.Cells) - maxRows; n > 0 {
 		lines = append(lines, st.paint(styleDim, "  … and "+plural(n, "more row")+" (JSON has all)"))
 	}
