@@ -222,6 +222,7 @@ func TestScaling(t *testing.T) {
 		"table.csv colour=red":                `no file has a column "colour"; there are subset, quantity`,
 		"table.csv implication":               `say which subset the schema measures: implication="…"; there are Forward Implication, Negation Consistency`,
 		"table.csv implication=x":             `there is no subset "x"`,
+		"table.csv model=Gemma-3-1C":          `there is no model "Gemma-3-1C"; did you mean "Gemma-3-1B"?`,
 		"table.csv implicatoin":               `did you mean "implication"`,
 		"bare.csv implication":                `this is a curve of ""`,
 		"implication quantity=P1":             `this is a curve of "P1"`,
@@ -234,6 +235,40 @@ func TestScaling(t *testing.T) {
 		if err == nil || !matches(want, err.Error()) {
 			t.Errorf("%s: %v; want %q", words, err, want)
 		}
+	}
+}
+
+// TestScalingTables: what two tables say of the same models is not one curve.
+func TestScalingTables(t *testing.T) {
+	s := New(Options{Dir: t.TempDir()})
+	again := strings.ReplaceAll(strings.ReplaceAll(table, "Paper Table 2", "Paper Table 3"), ",79.7,", ",75.4,")
+	for name, text := range map[string]string{"table.csv": table, "again.csv": again} {
+		if err := os.WriteFile(filepath.Join(s.opts.Dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	curves := func(words string) []string {
+		u, _, all, err := wordsOf(s, "%plot scaling "+words)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := s.gather(u, all[1:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var families []string
+		for _, x := range g.curves()[0].Points {
+			if !slices.Contains(families, x.Family) {
+				families = append(families, x.Family)
+			}
+		}
+		return families
+	}
+	if got := curves(`table.csv again.csv subset="Forward Implication"`); !slices.Equal(got, []string{"Gemma-3, Paper Table 2", "Gemma-3, Paper Table 3"}) {
+		t.Errorf("the curves are of %q", got)
+	}
+	if got := curves("table.csv"); !slices.Equal(got, []string{"Gemma-3"}) {
+		t.Errorf("the curves are of %q", got)
 	}
 }
 

@@ -263,9 +263,20 @@ func (s *Session) addMeasured(u *unit, g *gathered, m filter) error {
 	return nil
 }
 
+// choosable are the columns beside those about a value that points can be chosen by.
+var choosable = map[string]func(point) string{
+	"model":  func(p point) string { return p.model },
+	"family": func(p point) string { return p.family },
+	"table":  func(p point) string { return p.table },
+}
+
 // choose keeps the points that a filter asks for.
 func (f filter) choose(u *unit, points []point, about []string) ([]point, error) {
-	if !slices.Contains(about, f.key) {
+	of, ok := choosable[f.key]
+	if !ok {
+		of = func(p point) string { return p.about[f.key] }
+	}
+	if !ok && !slices.Contains(about, f.key) {
 		if f.key == "quantity" && len(points) == 0 {
 			return nil, nil // of runs alone
 		}
@@ -277,7 +288,7 @@ func (f filter) choose(u *unit, points []point, about []string) ([]point, error)
 	var values []string
 	var kept []point
 	for _, p := range points {
-		v := p.about[f.key]
+		v := of(p)
 		if strings.EqualFold(v, f.value) {
 			kept = append(kept, p)
 		}
@@ -499,13 +510,17 @@ func familyOf(model string, p *scalingPanel) string {
 	return name
 }
 
-// draw names the panels by what differs among them, and the figure by what does not.
-func (g *gathered) draw() (*plots.Figure, error) {
+// curves names the panels by what differs among them.
+func (g *gathered) curves() []plots.ScalingPanel {
 	var panels []plots.ScalingPanel
 	for _, p := range g.panels {
 		x := plots.ScalingPanel{}
 		for _, v := range p.values {
-			x.Points = append(x.Points, plots.ScalingPoint{Model: v.model, Family: v.family, Size: v.size, Value: v.value, Bar: v.bar, Measured: v.table == ""})
+			family := v.family
+			if v.table != "" && p.repeats() {
+				family = strings.TrimPrefix(family+", "+v.table, ", ")
+			}
+			x.Points = append(x.Points, plots.ScalingPoint{Model: v.model, Family: family, Size: v.size, Value: v.value, Bar: v.bar, Measured: v.table == ""})
 		}
 		x.Title, x.Label = g.label(p)
 		if p.unit != "" {
@@ -513,11 +528,30 @@ func (g *gathered) draw() (*plots.Figure, error) {
 		}
 		panels = append(panels, x)
 	}
+	return panels
+}
+
+// draw names the figure by what does not differ among the panels.
+func (g *gathered) draw() (*plots.Figure, error) {
 	title := g.title()
 	if q := g.distinct("quantity"); len(g.tables()) == 0 && len(q) == 1 && q[0] != "" {
 		title = append(title, quantityName(q[0]))
 	}
-	return plots.NewScaling(cmp.Or(strings.Join(title, " · "), "scaling"), panels)
+	return plots.NewScaling(cmp.Or(strings.Join(title, " · "), "scaling"), g.curves())
+}
+
+// repeats reports whether tables say something of the same model, so that each needs a curve of its own.
+func (p *scalingPanel) repeats() bool {
+	in := map[string]string{}
+	for _, v := range p.values {
+		if t, ok := in[v.model]; ok && t != v.table && v.table != "" {
+			return true
+		}
+		if v.table != "" {
+			in[v.model] = v.table
+		}
+	}
+	return false
 }
 
 // label is what tells a panel from the others, and the name of its quantity where that is not a part of it.
