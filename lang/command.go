@@ -33,8 +33,9 @@ func commands() []command {
 		{"models", "%models", "list the models that can be opened", (*Session).modelsCommand},
 		{"calibration", "%calibration METHOD [p]", "say how token probabilities become event probabilities", (*Session).calibrationCommand},
 		{"load", "%load FILE", "evaluate a file", (*Session).loadCommand},
-		{"run", "%run SCHEMA FILE [multi=keep] [limit=N]", "measure a schema on each row of a CSV or JSONL file", (*Session).runCommand},
+		{"run", "%run SCHEMA FILE [multi=keep] [limit=N]", "measure a schema on each row of a CSV, JSONL or Parquet file", (*Session).runCommand},
 		{"plot", "%plot KIND …", "draw a figure", (*Session).plotCommand},
+		{"calc", "%calc EXPRESSION, …", "compute with numbers and queries: + - * / ^ and exp ln log2 logit sigmoid sqrt", (*Session).calcCommand},
 		{"table", `%table FILE.csv [SCHEMA] [subset="…"]`, "show published values and those of runs side by side", (*Session).tableCommand},
 		{"save", "%save FILE", "write the last figure (.svg .png .pdf) or the definitions (.logic .txt) to a file", (*Session).saveCommand},
 		{"who", "%who", "list the names that are defined", (*Session).whoCommand},
@@ -62,7 +63,7 @@ func (s *Session) command(ctx context.Context, u *unit, c *syntax.Command) error
 		return u.src.Errorf(c.Name, "there is no command %%%s; %%help lists them", c.Name.Text)
 	}
 	var words []syntax.Word
-	if c.Name.Text != "time" { // whose argument is a statement
+	if c.Name.Text != "time" && c.Name.Text != "calc" { // whose arguments are no words
 		var err error
 		if words, err = c.Words(); err != nil {
 			return err

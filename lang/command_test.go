@@ -144,7 +144,7 @@ func TestRunRows(t *testing.T) {
 		`4 it has no field "a"`,
 		`5 it is not JSON: unexpected end of JSON input`,
 		`6 "a" is neither a text nor a number`,
-		`7 M("A dog is a", ""): the target is empty; name the token that should follow the prefix`,
+		`7 "a" is empty`,
 		`9 it has 1 value, and the schema 2 holes`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -172,7 +172,7 @@ func TestRunRows(t *testing.T) {
 	}
 	for _, test := range []struct{ name, text, want string }{
 		{"columns.csv", "x,y\n1,2\n", `its columns are "x", "y", and the schema needs "p"`},
-		{"rows.xml", "<a>", "the rows of a run are in a .csv, .tsv or .jsonl file"},
+		{"rows.xml", "<a>", "the rows of a run are in a .csv, .tsv, .jsonl or .parquet file"},
 		{"utf16.csv", "\xff\xfex\x00", "is in UTF-16"},
 	} {
 		path := file(t, dir, test.name, test.text)
@@ -410,7 +410,7 @@ L = ladder("a b")`)
 		{"f(xyz, b) = M(xy|", 14, []string{"xyz"}},
 		{"%mo|", 0, []string{"%model", "%models"}},
 		{"  %wh|", 2, []string{"%who"}},
-		{"%|", 0, []string{"%model", "%models", "%calibration", "%load", "%run", "%plot", "%table", "%save", "%who", "%reset", "%time", "%help"}},
+		{"%|", 0, []string{"%model", "%models", "%calibration", "%load", "%run", "%plot", "%calc", "%table", "%save", "%who", "%reset", "%time", "%help"}},
 		{"%model |", 7, []string{"gemma3:270m-pt", "smollm2:135m-instruct"}},
 		{"%model gemma3:|", 7, []string{"gemma3:270m-pt"}},
 		{"%calibration n|", 13, []string{"nucleus-entropy", "nucleus-size"}},
@@ -428,6 +428,8 @@ L = ladder("a b")`)
 		{"%plot scaling facts.jsonl d|", 26, []string{"domestic"}},
 		{`%plot scaling subset="a b" d|`, 27, []string{"domestic"}},
 		{"%plot report do|", 13, []string{"dog", "domestic("}},
+		{"%calc 1 - wmc(do|", 14, []string{"dog", "domestic("}},
+		{"%calc 2 * sq|", 10, []string{"sqrt"}},
 		{"%time do|", 6, []string{"dog", "domestic("}},
 		{"%time %pl|", 6, []string{"%plot"}},
 		{"%who |", 5, nil},

@@ -181,6 +181,9 @@ func (s *Session) completeCommand(line []rune) (int, []Candidate) {
 		return start, only(word, "plot", plotKinds()...)
 	case name == "table" && quote == 0 || name == "plot" && strings.HasPrefix(strings.TrimSpace(string(rest)), "scaling") && quote == 0:
 		return start, append(s.completeSchemas(word), s.completeFiles(word)...)
+	case name == "calc" && quote == 0:
+		at, out := s.completeFormula(line)
+		return at, append(out, only(string(line[at:]), "function", syntax.NumericFunctions()...)...)
 	case name == "plot" && quote == 0:
 		at, out := s.completeFormula(line)
 		return at, out

@@ -92,7 +92,11 @@ func TestRunRecords(t *testing.T) {
 		{"p,q\n0.9,\xff\n" + good, []string{"2 it is not UTF-8"}, 1},
 	} {
 		path := file(t, dir, fmt.Sprintf("r%d.csv", i), test.text)
-		r := last[*lang.Run](t, eval(t, s, "%run f "+path))
+		results, err := try(s, "%run f "+path)
+		r := last[*lang.Run](t, results)
+		if (err == nil) != (test.n > 0) {
+			t.Errorf("number %d: %d rows can be measured, and the error is %v", i, test.n, err)
+		}
 		var got []string
 		for _, b := range r.Bad {
 			got = append(got, fmt.Sprintf("%d %s", b.Line, b.Why))

@@ -35,8 +35,8 @@ events        M("prefix", "target")  prob(0.3)
 makers        likelihood("text")  ladder("text")
 queries       wmc wmc0 rho cacc info loss grad marginals models mpe
               entails equivalent top
-commands      %model %models %calibration %load %run %plot %table %save %who
-              %reset %time %help
+commands      %model %models %calibration %calc %load %run %plot %table %save
+              %who %reset %time %help
 
 A statement ends with its line, unless a parenthesis is open or the line ends in
 a connective. # starts a comment, and a trailing ; silences a result.

@@ -233,7 +233,7 @@ M("A Golden Retriever is a", "dog")
 	},
 	{
 		name: "run",
-		text: `The rows fill the schema's holes: a CSV file with the holes' names as header, or with one column for each hole; a JSONL file of objects with the holes as fields, or of arrays. The summary gives the number of rows n, the mean WMC and ρ, CAcc in percent and I.
+		text: `The rows fill the schema's holes: a CSV file with the holes' names as header, or with one column for each hole; a JSONL file of objects with the holes as fields, or of arrays; a Parquet file with columns of the holes' names. The summary gives the number of rows n, the mean WMC and ρ, CAcc in percent and I.
 
 Rows with a target of several tokens are left out and counted, as in the paper; multi=keep keeps them. Rows that cannot be used are counted with their line numbers. limit=N stops after N rows.`,
 		example: `implication(x, a, b) = M(x, a) -> M(x, b)
@@ -267,6 +267,16 @@ A schema adds the models that it was run with in this session: the mean CAcc (or
 		example: `implication(x, a, b) = M(x, a) -> M(x, b)
 %run implication facts.jsonl
 %table published.csv implication subset="Forward Implication"`,
+	},
+	{
+		name: "calc", aliases: []string{"arithmetic"},
+		text: `Numbers, and the queries that give one (wmc wmc0 rho cacc info loss), with + - * / ^ and parentheses. grad(F, E) is ∂WMC(F)/∂p of the event E. exp, ln, log2, sqrt, logit and sigmoid are there too. Of several expressions, with commas between them, each gets a line, so that both sides of an equation stand together.`,
+		example: `dog    = prob(0.86)
+mammal = prob(0.015)
+rule   = dog -> mammal
+%calc rho(rule), (wmc(rule) - wmc0(rule)) / (1 - wmc0(rule))
+%calc sigmoid(logit(0.0577) + 4.60)
+%calc -grad(rule, dog) / wmc(rule)`,
 	},
 	{
 		name: "save",

@@ -210,7 +210,11 @@ func (p *page) events(events []ReportEvent) {
 // HTML shows the query and its answer.
 func (v *Value) HTML() string {
 	p := newPage()
-	fmt.Fprintf(p, `<span style="%s">%s(%s) =</span> `, htmlFaint, htmlText(v.Query), htmlCut(v.Formula))
+	about := htmlText(v.Query) + "(" + htmlCut(v.Formula) + ")"
+	if v.Query == "calc" {
+		about = htmlCut(v.Formula)
+	}
+	fmt.Fprintf(p, `<span style="%s">%s =</span> `, htmlFaint, about)
 	p.WriteString("<b>" + htmlText(v.Text(Style{})) + "</b>")
 	return p.done()
 }

@@ -96,6 +96,9 @@ func (v *Value) LaTeX() string {
 			answer = syntax.LaTeXText(v.Verdict.String())
 		}
 	}
+	if v.Query == "calc" {
+		return "$" + answer + "$"
+	}
 	return fmt.Sprintf(`$\displaystyle %s(%s) = %s$`, queryLaTeX[v.Query], strings.Join(f, ", "), answer)
 }
 

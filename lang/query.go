@@ -16,10 +16,19 @@ import (
 
 // query answers a query that stands alone on its line.
 func (s *Session) query(ctx context.Context, u *unit, c *syntax.Call, f *function) error {
+	r, err := s.ask(ctx, u, c, f)
+	if err != nil {
+		return err
+	}
+	return u.emit(r)
+}
+
+// ask finds a query's answer.
+func (s *Session) ask(ctx context.Context, u *unit, c *syntax.Call, f *function) (Result, error) {
 	args := make([]syntax.Expr, len(c.Args))
 	for i, a := range c.Args {
 		if a.Name != nil {
-			return u.src.Errorf(a.Name, "%s has no argument %q; write %s", f.name, a.Name.Text, f.usage)
+			return nil, u.src.Errorf(a.Name, "%s has no argument %q; write %s", f.name, a.Name.Text, f.usage)
 		}
 		args[i] = a.X
 	}
@@ -31,7 +40,7 @@ func (s *Session) query(ctx context.Context, u *unit, c *syntax.Call, f *functio
 		least, most = 2, 2
 	}
 	if len(args) < least || len(args) > most {
-		return u.src.Errorf(c, "%s does not take %s; write %s", f.name, plural(len(args), "argument"), f.usage)
+		return nil, u.src.Errorf(c, "%s does not take %s; write %s", f.name, plural(len(args), "argument"), f.usage)
 	}
 	e := newExpander(s, u.src)
 	k := 0
@@ -40,17 +49,17 @@ func (s *Session) query(ctx context.Context, u *unit, c *syntax.Call, f *functio
 		if len(args) == 2 {
 			var err error
 			if k, err = e.whole(args[1], "k", 1); err != nil {
-				return err
+				return nil, err
 			}
 			if k > maxListed {
-				return u.src.Errorf(args[1], "k is at most %s", count(maxListed))
+				return nil, u.src.Errorf(args[1], "k is at most %s", count(maxListed))
 			}
 		}
 	}
 	if f.name == "top" {
 		prefix, err := e.text(args[0], "the prefix")
 		if err != nil {
-			return err
+			return nil, err
 		}
 		return s.top(ctx, u, prefix, k)
 	}
@@ -58,14 +67,14 @@ func (s *Session) query(ctx context.Context, u *unit, c *syntax.Call, f *functio
 	roots := []*term{nil}
 	var err error
 	if roots[0], err = e.formula(args[0]); err != nil {
-		return err
+		return nil, err
 	}
 	first := s.title(args[0])
 	formula, about := first.formula, []syntax.Expr{first.x}
 	if least == 2 {
 		second, err := e.formula(args[1])
 		if err != nil {
-			return err
+			return nil, err
 		}
 		roots = append(roots, second)
 		other := s.title(args[1])
@@ -74,16 +83,16 @@ func (s *Session) query(ctx context.Context, u *unit, c *syntax.Call, f *functio
 	}
 	g, err := s.ground(ctx, u, roots...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r, err := s.answer(ctx, f.name, formula, g, k)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if v, ok := r.(*Value); ok {
 		v.args = about
 	}
-	return u.emit(r)
+	return r, nil
 }
 
 // maxListed is how many rows a query may ask for, maxListedTruths how many truth values
@@ -346,13 +355,13 @@ func (m *measurement) mpeTable(formula string) (*Table, error) {
 }
 
 // top shows the most probable next tokens after a prefix.
-func (s *Session) top(ctx context.Context, u *unit, prefix string, k int) error {
+func (s *Session) top(ctx context.Context, u *unit, prefix string, k int) (Result, error) {
 	if err := s.needModel(ctx, u); err != nil {
-		return err
+		return nil, err
 	}
 	tokens, err := s.reader("reading 1 prefix").Top(ctx, prefix, k)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	t := &Table{Query: "top", Head: []string{"token", "id", "P"}, right: []bool{false, true, false}, flex: 0}
 	unsure := false
@@ -381,5 +390,5 @@ func (s *Session) top(ctx context.Context, u *unit, prefix string, k int) error 
 		}
 		t.Note += "?: the server names several tokens by one text, of which this is the likeliest"
 	}
-	return u.emit(t)
+	return t, nil
 }

@@ -18,7 +18,7 @@ const maxRow = 1 << 20
 
 // rows reads a data file's rows one by one, in the order of a schema's holes.
 type rows struct {
-	file  *os.File
+	close func() error
 	next  func() (values []string, line int, err error)
 	total int // an estimate of how many there are; 0 if unknown
 
@@ -38,41 +38,49 @@ type rowError struct {
 
 func (e *rowError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.msg) }
 
-// openRows opens a CSV, TSV or JSONL file, told apart by the name's ending. A byte-order mark is
-// skipped, and lines may end in CRLF.
+// openRows opens a CSV, TSV, JSONL or Parquet file, told apart by the name's ending. In text a
+// byte-order mark is skipped, and lines may end in CRLF.
 func openRows(path string, holes []string) (*rows, error) {
 	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
-	r := &rows{file: f}
+	r := &rows{close: f.Close}
+	if err := r.open(f, path, holes); err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *rows) open(f *os.File, path string, holes []string) (err error) {
+	ext := strings.ToLower(filepath.Ext(path))
+	switch ext {
+	case ".jsonl", ".ndjson", ".csv", ".tsv":
+	case ".parquet":
+		return r.openParquet(f, path, holes)
+	default:
+		return errors.New("the rows of a run are in a .csv, .tsv, .jsonl or .parquet file")
+	}
 	if r.total, err = countLines(f); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("reading %s: %w", displayPath(path), err)
+		return fmt.Errorf("reading %s: %w", displayPath(path), err)
 	}
 	b := bufio.NewReaderSize(f, 64<<10)
 	if mark, _ := b.Peek(3); string(mark) == "\xEF\xBB\xBF" {
 		b.Discard(3)
 	}
 	if mark, _ := b.Peek(2); string(mark) == "\xFF\xFE" || string(mark) == "\xFE\xFF" {
-		f.Close()
-		return nil, fmt.Errorf("%s is in UTF-16; save it as UTF-8", displayPath(path))
+		return fmt.Errorf("%s is in UTF-16; save it as UTF-8", displayPath(path))
 	}
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
-	case ".jsonl", ".ndjson":
-		r.next = jsonRows(b, holes)
+	switch ext {
 	case ".csv":
 		r.next, r.columns, err = csvRows(b, ',', holes)
 	case ".tsv":
 		r.next, r.columns, err = csvRows(b, '\t', holes)
 	default:
-		err = errors.New("the rows of a run are in a .csv, .tsv or .jsonl file")
+		r.next = jsonRows(b, holes)
 	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return r, nil
+	return err
 }
 
 // countLines counts a file's lines and goes back to its start.

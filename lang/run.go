@@ -3,17 +3,13 @@ package lang
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/modellog/modellog/calibrate"
-	"github.com/modellog/modellog/event"
-	"github.com/modellog/modellog/internal/nearest"
 	"github.com/modellog/modellog/lang/syntax"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/logic"
@@ -53,50 +49,31 @@ type BadRow struct {
 	Why  string
 }
 
-const (
-	runBatch   = 512 // rows read by the model together
-	maxBadRows = 5   // that are shown one by one
-)
+const maxBadRows = 5 // that are shown one by one
 
 // runCommand measures a schema on a file's rows.
 func (s *Session) runCommand(ctx context.Context, u *unit, c *syntax.Command, words []syntax.Word) error {
 	if len(words) < 2 {
 		return usage(u, c)
 	}
-	name := words[0].Text
-	d := s.names[name]
-	if d == nil || d.params == nil {
-		var schemas []string
-		for _, n := range s.order {
-			if s.names[n].params != nil {
-				schemas = append(schemas, n)
-			}
-		}
-		hint := `; define it first, as in implication(x, a, b) = M(x, a) -> M(x, b)`
-		if near := nearest.Name(name, schemas); near != "" {
-			hint = fmt.Sprintf("; did you mean %q?", near)
-		}
-		return u.src.Errorf(words[0], "no schema is called %q%s", name, hint)
+	d, err := s.schema(words[0].Text)
+	if err != nil {
+		return u.src.Errorf(words[0], "%w", err)
 	}
-	// One that no longer holds together fails here and not on every row.
-	if err := newExpander(s, u.src).check(d); err != nil {
-		return newExpander(s, u.src).used(words[0], d, err)
-	}
-
-	keep, limit := false, math.MaxInt
+	data := Dataset{File: words[1].Text, Schemas: []string{d.name}}
 	for _, w := range words[2:] {
 		key, val, _ := strings.Cut(w.Text, "=")
 		n, err := strconv.Atoi(val)
 		switch {
 		case key == "multi" && (val == "keep" || val == "drop"):
-			keep = val == "keep"
+			data.Multi = val == "keep"
 		case key == "limit" && err == nil && n > 0:
-			limit = n
+			data.Limit = n
 		default:
 			return u.src.Errorf(w, "after the file there can be multi=keep, which measures targets of several tokens too, and limit=N")
 		}
 	}
-	path, err := s.abs(words[1].Text, u.dir)
+	path, err := s.abs(data.File, u.dir)
 	if err != nil {
 		return u.src.Errorf(words[1], "%w", err)
 	}
@@ -104,15 +81,19 @@ func (s *Session) runCommand(ctx context.Context, u *unit, c *syntax.Command, wo
 	if err != nil {
 		return u.src.Errorf(words[1], "%w", err)
 	}
-	defer in.file.Close()
-
-	r := &runner{
-		s: s, u: u, d: d, keep: keep,
-		Run:      &Run{Schema: d.head(), File: words[1].Text, Path: path, Calibration: s.calibration, Columns: in.columns},
-		progress: s.progress("run " + d.name),
-		total:    min(in.total, limit),
+	defer in.close()
+	m, err := s.newMeasuring(u, data, d.params, in)
+	if err != nil {
+		return newExpander(s, u.src).used(words[0], d, err)
 	}
-	err = r.all(ctx, in, limit)
+
+	r := &runner{Run: &Run{Schema: d.head(), File: data.File, Path: path, Calibration: s.calibration, Columns: in.columns}}
+	err = m.all(ctx, r.row)
+	r.Rows = m.rows
+	if m.read {
+		info := s.model.Info()
+		r.Model = &info
+	}
 	if err != nil && ctx.Err() == nil {
 		err = u.src.Errorf(words[1], "%w", err)
 	}
@@ -127,6 +108,9 @@ func (s *Session) runCommand(ctx context.Context, u *unit, c *syntax.Command, wo
 	}
 	if e := u.emit(r.Run); e != nil {
 		return e
+	}
+	if err == nil && r.Scored == 0 && r.Rows > 0 {
+		err = u.src.Errorf(words[1], "none of its %s could be measured", plural(r.Rows, "row"))
 	}
 	return err
 }
@@ -162,165 +146,43 @@ func (r *Run) name() string {
 // runner gathers a run's figures.
 type runner struct {
 	*Run
-	s        *Session
-	u        *unit
-	d        *definition
-	keep     bool
-	batch    []*grounded
-	progress func(done, total int)
-	total    int
-
 	wmcLo, wmcHi, rhoLo, rhoHi, info float64
 	consistent                       int
 }
 
-func (r *runner) all(ctx context.Context, in *rows, limit int) error {
-	for r.Rows < limit {
-		if err := ctx.Err(); err != nil {
-			return stopped(ctx)
+func (r *runner) row(row *Row) error {
+	switch {
+	case row.Bad != "":
+		r.BadRows++
+		if len(r.Bad) < maxBadRows {
+			r.Bad = append(r.Bad, BadRow{row.Line, row.Bad})
 		}
-		values, line, err := in.next()
-		if err == io.EOF {
-			break
-		}
-		var bad *rowError
-		if err != nil && !errors.As(err, &bad) {
-			return err
-		}
-		r.Rows++
-		if bad != nil {
-			r.bad(bad.line, bad.msg)
-			continue
-		}
-		if err := r.row(ctx, values, line); err != nil {
-			return err
-		}
-		if len(r.batch) == runBatch {
-			if err := r.measure(ctx); err != nil {
-				return err
-			}
-		}
+	case row.Multi:
+		r.MultiToken++
+	default:
+		r.score(row.Scores[0][0])
 	}
-	return r.measure(ctx)
-}
-
-func (r *runner) bad(line int, why string) {
-	r.BadRows++
-	if len(r.Bad) < maxBadRows {
-		r.Bad = append(r.Bad, BadRow{line, why})
-	}
-}
-
-// row grounds a row's formula and puts it into the batch.
-func (r *runner) row(ctx context.Context, values []string, line int) error {
-	holes := make(map[string]value, len(values))
-	for i, v := range values {
-		holes[r.d.params[i]] = value{kind: textValue, text: v, data: true}
-	}
-	e := newExpander(r.s, r.u.src)
-	v, err := e.body(r.d, holes, callPath{})
-	var t *term
-	if err == nil {
-		t, err = (&expander{s: r.s, src: r.d.src, holes: holes, expansion: e.expansion}).asFormula(r.d.body, v)
-	}
-	if err != nil {
-		r.bad(line, message(err))
-		return nil
-	}
-	if needsModel(atomsOf([]*term{t})) {
-		// A model that cannot be opened is no row's fault.
-		if err := r.s.needModel(ctx, r.u); err != nil {
-			return err
-		}
-	}
-	g, err := r.s.ground(ctx, r.u, t)
-	if err != nil {
-		if ctx.Err() == nil {
-			r.bad(line, err.Error())
-			return nil
-		}
-		return err
-	}
-	for _, a := range g.atoms {
-		if a.kind == atomEvent && len(a.vars) > 1 && !r.keep {
-			r.MultiToken++
-			return nil
-		}
-	}
-	if r.s.model != nil {
-		most := r.s.model.Info().Context
-		for _, v := range g.vars {
-			if v.step != nil && most > 0 && len(v.step.Prefix) > most {
-				r.bad(line, (&lm.ContextError{Tokens: len(v.step.Prefix), Context: most}).Error())
-				return nil
-			}
-		}
-	}
-	r.batch = append(r.batch, g)
 	return nil
 }
 
-// measure reads a batch's events together and scores its rows.
-func (r *runner) measure(ctx context.Context) error {
-	var steps []event.Step
-	for _, g := range r.batch {
-		for _, v := range g.vars {
-			if v.step != nil {
-				steps = append(steps, *v.step)
-			}
-		}
-	}
-	done := r.Rows - len(r.batch)
-	if len(steps) > 0 {
-		reader := r.s.reader("")
-		reader.Progress = func(read, of int) {
-			r.progress(done+len(r.batch)*read/max(of, 1), r.total)
-		}
-		readings, err := reader.Read(ctx, steps, r.Calibration)
-		if err != nil {
-			return err
-		}
-		for _, g := range r.batch {
-			for i := range g.vars {
-				if g.vars[i].step != nil {
-					g.vars[i].reading, readings = readings[0], readings[1:]
-				}
-			}
-		}
-		info := r.s.model.Info()
-		r.Model = &info
-	}
-	for _, g := range r.batch {
-		g.given()
-		m, err := r.s.measure(ctx, g, g.formulas[0])
-		if err != nil {
-			return err
-		}
-		r.score(m)
-	}
-	r.batch = r.batch[:0]
-	r.progress(r.Rows, max(r.total, r.Rows))
-	return nil
-}
-
-func (r *runner) score(m *measurement) {
+func (r *runner) score(x RowScore) {
 	r.Scored++
-	r.info += m.Info
-	r.wmcLo += m.WMC.Lo
-	r.wmcHi += m.WMC.Hi
-	switch m.CAcc {
+	r.info += x.Info
+	r.wmcLo += x.WMC.Lo
+	r.wmcHi += x.WMC.Hi
+	switch x.CAcc {
 	case logic.Consistent:
 		r.consistent++
 	case logic.Undecided:
 		r.Undecided++
 	}
-	if math.IsNaN(m.Rho.Lo) {
+	if math.IsNaN(x.Rho.Lo) {
 		r.Undefined++
 		return
 	}
-	r.rhoLo += m.Rho.Lo
-	r.rhoHi += m.Rho.Hi
-	r.Rhos = append(r.Rhos, m.Rho)
+	r.rhoLo += x.Rho.Lo
+	r.rhoHi += x.Rho.Hi
+	r.Rhos = append(r.Rhos, x.Rho)
 }
 
 // finish turns sums into means.

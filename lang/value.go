@@ -10,8 +10,8 @@ import (
 
 // Value is a query's answer that is one number or one truth value.
 type Value struct {
-	Query   string // "wmc", "rho", "entails", …
-	Formula string // what was asked about, its connectives in Unicode
+	Query   string // "wmc", "rho", "entails", …; "calc"
+	Formula string // what was asked about, its connectives in Unicode; of "calc" the arithmetic as it was written
 	Number  Interval
 	Truth   *bool          // of entails and equivalent
 	Verdict *logic.Verdict // of cacc
