@@ -18,8 +18,10 @@ func TestRooms(t *testing.T) {
 	allowed := map[string][]string{
 		".":           nil,
 		"tokens":      {"lm"},
-		"ollama":      {"lm", "lm/tokens"},
-		"gguf":        {"lm", "lm/tokens", "lm/gguf/header"},
+		"chat":        {"lm", "lm/tokens"},
+		"ollama":      {"lm", "lm/chat", "lm/tokens"},
+		"openai":      {"lm"},
+		"gguf":        {"lm", "lm/chat", "lm/tokens", "lm/gguf/header"},
 		"gguf/header": nil,
 	}
 	files := 0

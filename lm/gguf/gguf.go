@@ -14,6 +14,12 @@
 // unless [Options].Batch says otherwise. [Auto] is Exact where that fits into the
 // machine's free memory, else Native. [lm.Info] says which it was.
 //
+// # Writing
+//
+// [Model.Generate] writes with the same weights and the same numbers, one token at
+// a time. A conversation goes through the chat template that the file has (package
+// chat); a file without one is a base model's.
+//
 // # Trust
 //
 // The engine trusts the files it is given, so a file's description of itself is
@@ -46,6 +52,7 @@ import (
 	"github.com/ollama/ollama/fs/ggml"
 
 	"github.com/modellog/modellog/lm"
+	"github.com/modellog/modellog/lm/chat"
 	"github.com/modellog/modellog/lm/gguf/header"
 	"github.com/modellog/modellog/lm/tokens"
 )
@@ -93,6 +100,9 @@ type Model struct {
 	mu     sync.Mutex // held while the engine works; for good once it has aborted
 	engine *engine    // nil before the first reading and after Close
 	closed bool
+
+	ends []lm.Token                     // at which the writing ends
+	chat func() (*chat.Template, error) // parsed at its first use
 
 	aborted atomic.Pointer[AbortError]
 }
@@ -160,6 +170,8 @@ func Open(ctx context.Context, path string, o Options) (*Model, error) {
 	if m.info.Name == "" {
 		m.info.Name = path
 	}
+	m.ends = m.endings()
+	m.chat = sync.OnceValues(func() (*chat.Template, error) { return readChatTemplate(m) })
 	if m.options.Threads <= 0 {
 		m.options.Threads = runtime.NumCPU()
 	}

@@ -91,10 +91,6 @@ func (m *Model) compute(ctx context.Context, batch [][]lm.Token) ([]float32, err
 	if gone := m.aborted.Load(); gone != nil {
 		return nil, gone
 	}
-	type result struct {
-		logits []float32
-		err    error
-	}
 	aborted, enough := engineAborts().wait()
 	defer enough()
 	done := make(chan result, 1)

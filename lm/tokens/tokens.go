@@ -107,8 +107,9 @@ type Tokenizer struct {
 	values []string
 	types  []int32
 	addBOS bool
-	bos    lm.Token
+	bos    lm.Token // meaningful only when addBOS
 	eos    []lm.Token
+	begin  string // the name of the beginning-of-sequence token, whether or not it is added
 
 	userDefined byFirstByte // matched before anything else
 	control     byFirstByte // matched by EncodeMarked only
@@ -221,6 +222,9 @@ func (t *Tokenizer) readSpecial(m Metadata) error {
 	}
 	if t.addBOS {
 		t.bos = bos
+	}
+	if hasBOS || t.addBOS {
+		t.begin = t.values[bos]
 	}
 	for _, key := range []string{"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"} {
 		eos, has, err := id(key)

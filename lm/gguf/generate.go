@@ -1,0 +1,249 @@
+package gguf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/ollama/ollama/model/input"
+
+	"github.com/modellog/modellog/lm"
+	"github.com/modellog/modellog/lm/chat"
+)
+
+var _ lm.Generator = (*Model)(nil)
+
+// Input returns what the model is given for a request.
+func (m *Model) Input(ctx context.Context, r lm.Request) (lm.Input, error) {
+	if err := ctx.Err(); err != nil {
+		return lm.Input{}, err
+	}
+	if len(r.Messages) > 0 {
+		t, err := m.chat()
+		if err != nil {
+			return lm.Input{}, fmt.Errorf("%s: %w", m.info.Name, err)
+		}
+		in, err := t.Input(ctx, m.tokenizer, r.Messages)
+		if err != nil {
+			return lm.Input{}, fmt.Errorf("putting the conversation into %s's chat template: %w", m.info.Name, err)
+		}
+		return in, nil
+	}
+	own, err := m.tokenizer.Encode(r.Prompt)
+	if err != nil {
+		return lm.Input{}, fmt.Errorf("tokenising the prompt: %w", err)
+	}
+	tokens, err := lm.Prompt(m, own)
+	if err != nil {
+		return lm.Input{}, err
+	}
+	return lm.Input{Text: r.Prompt, Tokens: tokens}, nil
+}
+
+// readChatTemplate parses the file's template.
+func readChatTemplate(m *Model) (*chat.Template, error) {
+	source := m.header.KV.String("tokenizer.chat_template")
+	if source == "" {
+		return nil, lm.ErrNoChatTemplate
+	}
+	return chat.Parse(source)
+}
+
+// Generate continues a text or answers in a conversation, in the precision that
+// the model was opened with. The input is read once and then one token at a time,
+// with the keys and values of those before kept. It has the engine to itself until
+// it is done: other calls wait.
+func (m *Model) Generate(ctx context.Context, r lm.Request) (lm.Response, error) {
+	if err := r.Check(); err != nil {
+		return lm.Response{}, err
+	}
+	in, err := m.Input(ctx, r)
+	if err != nil {
+		return lm.Response{}, err
+	}
+	response := lm.Response{Input: in, Prompt: len(in.Tokens)}
+	if len(in.Tokens) > m.info.Context {
+		return response, &lm.ContextError{Tokens: len(in.Tokens), Context: m.info.Context}
+	}
+	// The last token is predicted and not read.
+	most := min(r.MaxTokens, m.info.Context-len(in.Tokens)+1)
+	s, err := m.start(ctx, len(in.Tokens)+most-1)
+	if err != nil {
+		return response, err
+	}
+	defer s.close()
+	choice := newSampler(r)
+	w := lm.Writer{Stop: r.Stop, Stream: r.Stream}
+	finish, err := m.write(ctx, s, in.Tokens, most, choice, &w, &response.Generated)
+	if err == nil {
+		err = w.Close()
+	}
+	response.Text = w.Text()
+	if err == nil {
+		response.Finish = finish
+	}
+	return response, err
+}
+
+// write generates at most so many tokens into w.
+func (m *Model) write(ctx context.Context, s *session, read []lm.Token, most int, choice *sampler, w *lm.Writer, count *int) (lm.Finish, error) {
+	for {
+		logits, err := s.next(ctx, read)
+		if err != nil {
+			return "", err
+		}
+		if len(logits) != m.info.Vocabulary {
+			return "", fmt.Errorf("the engine predicts %d tokens and the tokenizer has %d", len(logits), m.info.Vocabulary)
+		}
+		token, err := choice.next(logits)
+		if err != nil {
+			return "", err
+		}
+		if slices.Contains(m.ends, token) {
+			return lm.Stop, nil
+		}
+		*count++
+		if !m.tokenizer.IsControl(token) {
+			stopped, err := w.Write(m.tokenizer.Piece(token))
+			if err != nil {
+				return "", err
+			}
+			if stopped {
+				return lm.Stop, nil
+			}
+		}
+		if *count == most {
+			return lm.Length, nil
+		}
+		read = []lm.Token{token}
+	}
+}
+
+// session is the use of the engine for one sequence that grows. A goroutine of its
+// own has the engine, so that the caller can leave while it computes.
+type session struct {
+	m        *Model
+	requests chan []lm.Token
+	results  chan result
+	aborted  chan string
+	enough   func()
+}
+
+type result struct {
+	logits []float32
+	err    error
+}
+
+// start takes the engine for a sequence of so many tokens at most, and waits for
+// nothing: what may fail does so in the first call of next.
+func (m *Model) start(ctx context.Context, capacity int) (*session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if gone := m.aborted.Load(); gone != nil {
+		return nil, gone
+	}
+	s := &session{m: m, requests: make(chan []lm.Token, 1), results: make(chan result, 1)}
+	s.aborted, s.enough = engineAborts().wait()
+	go s.serve(ctx, capacity)
+	return s, nil
+}
+
+func (s *session) serve(ctx context.Context, capacity int) {
+	m := s.m
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var err error
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case m.closed:
+		err = errors.New("the model has been closed")
+	default:
+		err = m.makeRoom(ctx, capacity)
+	}
+	if err == nil {
+		defer func() {
+			// Where this fails, nobody is there to hear it any more; the
+			// next forward pass removes the sequence again.
+			_ = m.engine.model.Config().Cache.Remove(0, 0, math.MaxInt32)
+		}()
+	}
+	at := 0
+	for tokens := range s.requests {
+		var r result
+		if r.err = err; err == nil {
+			r.logits, r.err = m.engine.extend(ctx, tokens, at)
+			at += len(tokens)
+		}
+		s.results <- r
+	}
+}
+
+// next appends tokens to the sequence and returns the logits after the last.
+func (s *session) next(ctx context.Context, tokens []lm.Token) ([]float32, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.requests <- tokens
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case r := <-s.results:
+		return r.logits, r.err
+	case message := <-s.aborted:
+		gone := &AbortError{Path: s.m.info.Path, Message: message}
+		s.m.aborted.Store(gone)
+		return nil, gone
+	}
+}
+
+// close gives the engine back, when it has computed what it was asked for.
+func (s *session) close() {
+	close(s.requests)
+	s.enough()
+}
+
+// extend appends tokens to the first sequence, which has so many already, and
+// returns the logits after the last.
+func (e *engine) extend(ctx context.Context, tokens []lm.Token, at int) (logits []float32, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			logits, err = nil, enginePanic(r)
+		}
+	}()
+	for begin := 0; begin < len(tokens); begin += e.chunk {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		chunk := tokens[begin:min(begin+e.chunk, len(tokens))]
+		var batch input.Batch
+		for i := range chunk {
+			batch.Positions = append(batch.Positions, int32(at+begin+i))
+			batch.Sequences = append(batch.Sequences, 0)
+		}
+		if logits, err = e.run(batch, chunk, []int32{int32(len(chunk) - 1)}); err != nil {
+			return nil, err
+		}
+	}
+	return logits, nil
+}
+
+// ends are the names of tokens that end a turn or a text where they are control
+// tokens, besides those that the metadata name: many files leave some out.
+var ends = []string{
+	"<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>", "<|eot|>", "<EOT>", "</s>", "<eos>", "<|return|>", "<|call|>",
+}
+
+// endings returns the tokens at which the writing ends.
+func (m *Model) endings() []lm.Token {
+	all := slices.Clone(m.info.EOS)
+	for id := range lm.Token(m.tokenizer.Size()) {
+		if m.tokenizer.IsControl(id) && slices.Contains(ends, string(m.tokenizer.Piece(id))) && !slices.Contains(all, id) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
