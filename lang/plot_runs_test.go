@@ -236,6 +236,12 @@ func TestScaling(t *testing.T) {
 			t.Errorf("%s: %v; want %q", words, err, want)
 		}
 	}
+	other := *s.runs[0]
+	other.Path, other.File, s.runs[0].File = "/h", "h.csv", "f.csv"
+	s.keep(&other)
+	if _, err := scale(s, "implication"); err == nil || !strings.Contains(err.Error(), "implication was run on f.csv and on h.csv") {
+		t.Errorf("two files: %v", err)
+	}
 }
 
 // TestScalingTables: what two tables say of the same models is not one curve.

@@ -249,6 +249,11 @@ func (s *Session) addMeasured(u *unit, g *gathered, m filter) error {
 	if err != nil {
 		return err
 	}
+	for _, r := range runs[1:] {
+		if r.Path != runs[0].Path {
+			return u.src.Errorf(m.word, "%s was run on %s and on %s, whose rows are no one measurement; define a schema with another name for one of them", schema, clip(runs[0].File), clip(r.File))
+		}
+	}
 	panels, err := find(u, m)
 	if err != nil {
 		return err
