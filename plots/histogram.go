@@ -23,7 +23,7 @@ func NewHistogram(title string, rho []float64) (*Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := bin(rho, least, 0.05)
+	b := bin(rho, nil, least, 0.05)
 
 	p := newPlot()
 	p.X.Min, p.X.Max = b.min(), 1
@@ -91,9 +91,9 @@ type binned struct {
 }
 
 // bin counts scores in bins that reach down to least, of some width or, where the scores go far
-// below zero, a greater one.
-func bin(rho []float64, least, narrowest float64) *binned {
-	b := &binned{n: len(rho)}
+// below zero, a greater one. Each score occurs as often as counts says, or once if that is nil.
+func bin(rho []float64, counts []int, least, narrowest float64) *binned {
+	b := &binned{}
 	// A width that divides 1, so that 1 is an edge as well.
 	for _, w := range []float64{0.05, 0.1, 0.2, 0.25, 0.5, 1} {
 		if b.width = w; w >= narrowest && -least/w <= 3/narrowest {
@@ -106,12 +106,17 @@ func bin(rho []float64, least, narrowest float64) *binned {
 	b.below = int(math.Ceil(-least/b.width - 1e-9))
 	above := int(math.Ceil(1/b.width - 1e-9))
 	b.counts = make([]int, b.below+above)
-	for _, r := range rho {
-		b.mean += r / float64(len(rho))
+	for k, r := range rho {
+		n := 1
+		if counts != nil {
+			n = counts[k]
+		}
+		b.n += n
+		b.mean += r * float64(n)
 		// Bins are open on the left: (−w, 0] is the first red one.
 		i := int(math.Ceil(r/b.width-1e-9)) - 1 + b.below
 		if r > 0 {
-			b.consistent++
+			b.consistent += n
 			i = max(i, b.below)
 		} else {
 			i = min(i, b.below-1)
@@ -120,8 +125,9 @@ func bin(rho []float64, least, narrowest float64) *binned {
 			b.below, i = 1, 0
 			b.counts = append([]int{0}, b.counts...)
 		}
-		b.counts[min(max(i, 0), len(b.counts)-1)]++
+		b.counts[min(max(i, 0), len(b.counts)-1)] += n
 	}
+	b.mean /= float64(b.n)
 	return b
 }
 

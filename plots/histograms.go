@@ -18,6 +18,7 @@ type Histograms struct {
 	Rows    []string      // models, 1 to 12
 	Columns []string      // data sets, 1 to 6
 	Rho     [][][]float64 // [row][column]: the scores; none where the model was not measured
+	Count   [][][]int     // how often each of them occurs; nil where each does once
 }
 
 // NewHistograms draws a grid of histograms of ρ as Figures 3 to 6 of the paper do: a row for each
@@ -30,6 +31,9 @@ func NewHistograms(d Histograms) (*Figure, error) {
 	}
 	if len(d.Rho) != len(d.Rows) {
 		return nil, fmt.Errorf("drawing histograms of ρ: scores of %d rows for %d", len(d.Rho), len(d.Rows))
+	}
+	if d.Count != nil && len(d.Count) != len(d.Rows) {
+		return nil, fmt.Errorf("drawing histograms of ρ: counts of %d rows for %d", len(d.Count), len(d.Rows))
 	}
 	least := make([]float64, len(d.Columns))
 	some := false
@@ -47,15 +51,18 @@ func NewHistograms(d Histograms) (*Figure, error) {
 				return nil, err
 			}
 			least[k] = math.Min(least[k], low)
+			if d.Count != nil && (len(d.Count[r]) != len(row) || len(d.Count[r][k]) != len(rho)) {
+				return nil, fmt.Errorf("drawing histograms of ρ: %s, %s has not as many counts as scores", printable(d.Rows[r]), printable(d.Columns[k]))
+			}
 		}
 	}
 	if !some {
 		return nil, fmt.Errorf("drawing histograms of ρ: there are no scores")
 	}
 	each := make([]*plot.Plot, 0, len(d.Rows)*len(d.Columns))
-	for _, row := range d.Rho {
+	for r, row := range d.Rho {
 		for k, rho := range row {
-			each = append(each, smallHistogram(rho, least[k]))
+			each = append(each, smallHistogram(rho, d.counts(r, k), least[k]))
 		}
 	}
 	heads := make([][]string, len(d.Columns))
@@ -96,6 +103,14 @@ func NewHistograms(d Histograms) (*Figure, error) {
 	}, nil
 }
 
+// counts says how often each score of a model on a data set occurs.
+func (d Histograms) counts(row, column int) []int {
+	if d.Count == nil {
+		return nil
+	}
+	return d.Count[row][column]
+}
+
 // text draws a line for each model, with a small histogram and CAcc for each data set.
 func (d Histograms) text(s *sketch, least []float64) {
 	names := 0
@@ -118,7 +133,7 @@ func (d Histograms) text(s *sketch, least []float64) {
 		for k, rho := range d.Rho[r] {
 			cell := strings.Repeat(" ", width)
 			if len(rho) > 0 {
-				b := bin(rho, least[k], 0.05)
+				b := bin(rho, d.counts(r, k), least[k], 0.05)
 				label := fmt.Sprintf("%.0f%%", b.accuracy())
 				if cell = pad(label, width); width >= 8 { // there is room for more than the number
 					cell = s.spark(b, width-5) + " " + pad(label, 4)
@@ -132,11 +147,11 @@ func (d Histograms) text(s *sketch, least []float64) {
 }
 
 // smallHistogram is a histogram without a vertical axis, or nil without scores.
-func smallHistogram(rho []float64, least float64) *plot.Plot {
+func smallHistogram(rho []float64, counts []int, least float64) *plot.Plot {
 	if len(rho) == 0 {
 		return nil
 	}
-	b := bin(rho, least, 0.1)
+	b := bin(rho, counts, least, 0.1)
 	p := newPlot()
 	p.X.Min, p.X.Max = b.min(), 1
 	p.X.Tick.Label.Font.Size = 6.5

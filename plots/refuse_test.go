@@ -155,7 +155,7 @@ func TestBins(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, narrowest := range []float64{0.05, 0.1} {
-			b := bin(rho, least-3, narrowest)
+			b := bin(rho, nil, least-3, narrowest)
 			n, below := 0, 0
 			for i, c := range b.counts {
 				n += c
