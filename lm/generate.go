@@ -157,7 +157,7 @@ type Response struct {
 	Finish    Finish // empty where Generate failed
 	Input     Input  // what the model was given, as far as it is known
 	Prompt    int    // tokens of the input; 0 where a server does not tell
-	Generated int    // tokens written, the one that ended the text not among them; 0 where a server does not tell
+	Generated int    // tokens written (some servers count the one that ended the text); 0 where a server does not tell
 }
 
 // Writer turns the pieces of the tokens that a backend generates into a

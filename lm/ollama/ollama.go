@@ -44,6 +44,13 @@
 // carry), the distribution says so in Among, and what depends on it becomes an
 // interval too.
 //
+// # Writing
+//
+// [Model.Generate] has the server write, with its own sampling by temperature,
+// top-k, top-p and seed and nothing else. A conversation goes through the server's
+// template, which may have a system's message of its own and may not be that of the
+// model's file; [Model.Input] shows what comes of it.
+//
 // # When something is wrong
 //
 // A server that does not run, does not know the model, answers with something
@@ -95,7 +102,9 @@ const (
 // Model is a model that an Ollama server runs. It implements [lm.Model].
 type Model struct {
 	client   *api.Client
-	server   string // its address
+	stream   *api.Client // for answers that are handed on as they come
+	chats    bool        // has a template for conversations
+	server   string      // its address
 	info     lm.Info
 	tok      *tokens.Tokenizer
 	names    *vocabulary
@@ -121,7 +130,7 @@ func Open(ctx context.Context, name string, opts Options) (*Model, error) {
 	if m.timeout == 0 {
 		m.timeout = defaultTimeout
 	}
-	m.client, m.server = connect()
+	m.client, m.stream, m.server = connect()
 	if err := m.open(ctx, name); err != nil {
 		return nil, fmt.Errorf("opening %s with Ollama: %w", name, err)
 	}
@@ -141,6 +150,7 @@ func (m *Model) open(ctx context.Context, name string) error {
 	if show.RemoteHost != "" {
 		return fmt.Errorf("the model runs at %s, which gives no log-probabilities; use a model that the server runs itself", show.RemoteHost)
 	}
+	m.chats = hasChatTemplate(show.Template, show.Renderer)
 	meta := newMetadata(show.ModelInfo)
 	if m.tok, err = tokens.New(meta); err != nil {
 		return fmt.Errorf("the server's metadata of the model: %w", err)
@@ -225,7 +235,7 @@ func (m *Model) Close() error {
 
 // Names returns the names of the models that the server has.
 func Names(ctx context.Context) ([]string, error) {
-	client, server := connect()
+	client, _, server := connect()
 	ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
 	defer cancel()
 	list, err := client.List(ctx)
@@ -242,7 +252,7 @@ func Names(ctx context.Context) ([]string, error) {
 // Reachable asks the server for its version, and returns the server's address
 // and that. An error says that there is no server, or that it is no Ollama.
 func Reachable(ctx context.Context) (address, version string, err error) {
-	client, address := connect()
+	client, _, address := connect()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	version, err = client.Version(ctx)
@@ -255,12 +265,16 @@ func Reachable(ctx context.Context) (address, version string, err error) {
 	return address, version, nil
 }
 
-// connect makes a client for the server that the environment names.
-func connect() (client *api.Client, server string) {
+// connect makes clients for the server that the environment names: one that reads
+// answers whole, and one that hands them on as they come.
+func connect() (client, stream *api.Client, server string) {
 	base := envconfig.Host()
 	transport := http.DefaultTransport
 	if t, ok := transport.(*http.Transport); ok {
 		transport = t.Clone()
 	}
-	return api.NewClient(base, &http.Client{Transport: &checkedTransport{base: transport, server: base.String()}}), base.String()
+	checked := &checkedTransport{base: transport, server: base.String()}
+	return api.NewClient(base, &http.Client{Transport: checked}),
+		api.NewClient(base, &http.Client{Transport: &streamTransport{checked}}),
+		base.String()
 }

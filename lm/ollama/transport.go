@@ -22,6 +22,7 @@ const (
 	maxMetadata = 128 << 20 // of a large vocabulary with its merges: some 15 MB for 262,144 tokens
 	maxAnswer   = 4 << 20
 	maxError    = 64 << 10
+	maxStream   = 64 << 20 // of an answer's parts with all that is said around them
 )
 
 // checkedTransport reads each answer whole, and lets through only what an
@@ -71,10 +72,10 @@ func (t *checkedTransport) check(req *http.Request, resp *http.Response, body []
 	if resp.StatusCode != http.StatusOK {
 		return &notOllamaError{server: t.server, what: "status " + resp.Status}
 	}
-	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if err != nil || kind != "application/json" && kind != "application/x-ndjson" {
+	if !isJSON(resp) {
 		return &notOllamaError{server: t.server, what: fmt.Sprintf("%s of type %q", excerpt(body), resp.Header.Get("Content-Type"))}
 	}
+	var err error
 	if strings.HasSuffix(req.URL.Path, "/api/generate") {
 		err = checkAnswer(body)
 	} else if !json.Valid(body) {
@@ -84,6 +85,42 @@ func (t *checkedTransport) check(req *http.Request, resp *http.Response, body []
 		return &notOllamaError{server: t.server, what: err.Error()}
 	}
 	return nil
+}
+
+func isJSON(resp *http.Response) bool {
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return err == nil && (kind == "application/json" || kind == "application/x-ndjson")
+}
+
+// streamTransport hands an answer's parts on as they come. What is no answer is
+// read whole.
+type streamTransport struct {
+	checked *checkedTransport
+}
+
+func (t *streamTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.checked.base.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusOK && isJSON(resp) {
+		// Where it is cut off here, the end is missing.
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, maxStream), resp.Body}
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
+	if err != nil {
+		return nil, &brokenOffError{server: t.checked.server, err: err}
+	}
+	if resp.StatusCode < 400 {
+		return nil, t.checked.check(req, resp, body)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
 }
 
 // excerpt quotes the beginning of a body.
