@@ -49,7 +49,8 @@
 // [Model.Generate] has the server write, with its own sampling by temperature,
 // top-k, top-p and seed and nothing else. A conversation goes through the server's
 // template, which may have a system's message of its own and may not be that of the
-// model's file; [Model.Input] shows what comes of it.
+// model's file; [Model.Input] shows what comes of it. The same request may be
+// answered otherwise when the server has its prompt in the cache: see above for why.
 //
 // # When something is wrong
 //
