@@ -14,7 +14,12 @@ import (
 
 // modelFlags choose the model of a session.
 type modelFlags struct {
-	Model     string `short:"m" placeholder:"NAME" env:"MODELLOG_MODEL" default:"${model}" help:"Model to ask: a name, gguf:PATH or ollama:NAME. Default: ${default}."`
+	Model string `short:"m" placeholder:"NAME" env:"MODELLOG_MODEL" default:"${model}" help:"Model to ask: a name, gguf:PATH or ollama:NAME. Default: ${default}."`
+	engineFlags
+}
+
+// engineFlags say how the embedded engine computes.
+type engineFlags struct {
 	Threads   int    `placeholder:"N" env:"MODELLOG_THREADS" help:"Threads of the embedded engine. Default: all processors."`
 	Precision string `enum:"auto,exact,native" default:"auto" help:"Numbers of the embedded engine: exact (float32), native (as the file has them) or auto. Default: ${default}."`
 }
@@ -29,9 +34,14 @@ type opened struct {
 
 // open starts a session that shows progress and warnings on standard error.
 func (f *modelFlags) open(ctx context.Context, std streams) (*opened, error) {
+	return f.engineFlags.open(ctx, f.Model, std)
+}
+
+// open starts a session whose model is the named one unless another is opened.
+func (f *engineFlags) open(ctx context.Context, model string, std streams) (*opened, error) {
 	bar := progress.New(std.err)
 	stderr := bar.Wrap(std.err)
-	o, err := f.start(ctx, bar.Report, func(message string) { fmt.Fprintf(stderr, "warning: %s\n", message) })
+	o, err := f.start(ctx, model, bar.Report, func(message string) { fmt.Fprintf(stderr, "warning: %s\n", message) })
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +50,7 @@ func (f *modelFlags) open(ctx context.Context, std streams) (*opened, error) {
 }
 
 // start starts a session with everything it needs from this machine.
-func (f *modelFlags) start(ctx context.Context, report func(label string, done, total int), warn func(string)) (*opened, error) {
+func (f *engineFlags) start(ctx context.Context, model string, report func(label string, done, total int), warn func(string)) (*opened, error) {
 	models, err := openStore(warn)
 	if err != nil {
 		return nil, err
@@ -59,7 +69,7 @@ func (f *modelFlags) start(ctx context.Context, report func(label string, done, 
 	}
 	o := &opener{store: models, cacheDir: cacheDir, precision: precision, threads: f.Threads, progress: report, warn: warn}
 	session := lang.New(lang.Options{
-		Model:      f.Model,
+		Model:      model,
 		Open:       o.open,
 		ModelNames: o.names,
 		Cache:      cache,

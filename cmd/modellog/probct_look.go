@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/modellog/modellog/evals/bootstrap"
+	"github.com/modellog/modellog/evals/probct"
+	"github.com/modellog/modellog/evals/table"
+	"github.com/modellog/modellog/lang"
+)
+
+type probctWorstCmd struct {
+	Dir         string          `arg:"" name:"run" type:"existingdir" help:"Folder of a run."`
+	Model       string          `short:"m" placeholder:"NAME" help:"Model; needed where the run has several."`
+	Subset      string          `short:"s" placeholder:"NAME" help:"Subset, by its schema's name. Default: all."`
+	N           int             `short:"n" default:"10" help:"How many rows. Default: ${default}."`
+	Calibration calibrationFlag `default:"nucleus-entropy:0.95" help:"Calibration, as METHOD or METHOD:P. Default: ${default}."`
+	JSON        bool            `help:"Print each row as a JSON object on a line of its own."`
+}
+
+func (c *probctWorstCmd) Run(std streams) error {
+	run, err := probct.OpenRun(c.Dir)
+	if err != nil {
+		return err
+	}
+	model, err := run.Model(c.Model)
+	if err != nil {
+		return err
+	}
+	if c.N < 1 {
+		return usageError{fmt.Errorf("-n is a number of rows from 1 on, and not %d", c.N)}
+	}
+	rows, err := run.Worst(model.Name, c.Subset, c.Calibration.Calibration, c.N)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		e := json.NewEncoder(std.out)
+		e.SetEscapeHTML(false)
+		for _, r := range rows {
+			if err := e.Encode(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	fmt.Fprintf(std.out, "%s · %s · the lowest ρ\n", model.Name, c.Calibration)
+	for _, r := range rows {
+		u := r.Under(c.Calibration.Calibration)
+		fmt.Fprintf(std.out, "\nρ %s   WMC %s   %s:%d\n", bound(u.Rho), bound(u.WMC), r.Subset, r.Line)
+		for i, e := range r.Events {
+			mark := " "
+			if i == u.Blame() {
+				mark = "←"
+			}
+			p := e.LogP.Interval()
+			fmt.Fprintf(std.out, "  %s %s▸%s   P %s   event %s   ∂WMC %s\n", mark, e.Prefix, e.Token,
+				bound(probct.Numbers{math.Exp(p.Lo), math.Exp(p.Hi)}), bound(u.EventP[i]), bound(u.Gradient[i]))
+		}
+	}
+	fmt.Fprintln(std.out, "\n← the event that WMC answers to most")
+	return nil
+}
+
+// bound shows a number, or the interval that it lies in, with three digits.
+func bound(n probct.Numbers) string {
+	x := n.Interval()
+	if math.IsNaN(x.Lo) {
+		return "undefined"
+	}
+	lo, hi := fmt.Sprintf("%.3g", x.Lo), fmt.Sprintf("%.3g", x.Hi)
+	if lo == hi {
+		return lo
+	}
+	return lo + " … " + hi
+}
+
+type probctDiffCmd struct {
+	Dirs        []string        `arg:"" name:"run" type:"existingdir" help:"Folders of one or two runs."`
+	Model       []string        `short:"m" placeholder:"NAME" help:"Model of the first run, and again for that of the second; needed where a run has several."`
+	Calibration calibrationFlag `default:"nucleus-entropy:0.95" help:"Calibration, as METHOD or METHOD:P. Default: ${default}."`
+	Examples    int             `default:"3" help:"How many rows of each subset to show whose ρ fell most, and rose most. Default: ${default}."`
+	Resamples   int             `default:"1000" help:"Resamples of the paired bootstrap. Default: ${default}."`
+	Seed        uint64          `default:"42" help:"Its seed. Default: ${default}."`
+	Format      string          `enum:"text,csv,markdown,latex" default:"text" help:"Form of the table: text, csv, markdown or latex. Default: ${default}."`
+}
+
+func (c *probctDiffCmd) Run(std streams) error {
+	format, err := table.ParseFormat(c.Format)
+	if err != nil {
+		return usageError{err}
+	}
+	if len(c.Dirs) > 2 || len(c.Model) > 2 {
+		return usageError{errors.New("two models are compared, of one run or of two")}
+	}
+	if c.Resamples < 1 || c.Examples < 0 {
+		return usageError{errors.New("--resamples is at least 1, and --examples at least 0")}
+	}
+	var runs [2]*probct.RunFolder
+	var models [2]string
+	for i := range runs {
+		if runs[i], err = probct.OpenRun(c.Dirs[min(i, len(c.Dirs)-1)]); err != nil {
+			return err
+		}
+		asked := ""
+		if len(c.Model) > 0 {
+			asked = c.Model[min(i, len(c.Model)-1)]
+		} else if names := runs[i].Manifest.Models; len(c.Dirs) == 1 && len(names) == 2 {
+			asked = names[i].Name // the run's two
+		}
+		m, err := runs[i].Model(asked)
+		if err != nil {
+			return err
+		}
+		models[i] = m.Name
+	}
+	if len(c.Dirs) == 1 && models[0] == models[1] {
+		return usageError{fmt.Errorf("a model of one run is compared with itself; name two models or two runs")}
+	}
+	changes, err := probct.Diff(runs[0], models[0], runs[1], models[1], probct.DiffOptions{
+		Calibration: c.Calibration.Calibration, Examples: c.Examples,
+		Bootstrap: bootstrap.Options{Resamples: c.Resamples, Seed: c.Seed},
+	})
+	if err != nil {
+		return err
+	}
+	note := fmt.Sprintf("95 %% intervals: paired bootstrap over rows, %d resamples, seed %d.", c.Resamples, c.Seed)
+	st := lang.StyleOf(std.out)
+	t := probct.DiffTable(changes, models[0], models[1], c.Calibration.Calibration, note)
+	if err := table.Write(std.out, format, table.Style{Width: st.Width, Color: st.Color}, t); err != nil {
+		return err
+	}
+	if format != table.PlainText {
+		return nil
+	}
+	for _, x := range changes {
+		for _, part := range []struct {
+			what string
+			rows []probct.RowChange
+		}{{"fell", x.Fallen}, {"rose", x.Risen}} {
+			if len(part.rows) > 0 {
+				fmt.Fprintf(std.out, "\n%s: ρ %s most\n", x.Subset, part.what)
+			}
+			for _, r := range part.rows {
+				fmt.Fprintf(std.out, "  line %d   %.3g → %.3g   %s\n", r.Line, r.A, r.B, strings.Join(r.Values, " · "))
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/modellog/modellog/evals/probct"
+	"github.com/modellog/modellog/evals/table"
+	"github.com/modellog/modellog/lang"
+)
+
+type probctRunCmd struct {
+	Model []string `short:"m" placeholder:"NAME" env:"MODELLOG_MODEL" default:"${model}" help:"Model to measure; give it again for more. Default: ${default}."`
+	engineFlags
+	Suite   string `type:"existingdir" placeholder:"DIR" required:"" help:"Folder of the suite."`
+	Out     string `short:"o" type:"path" placeholder:"DIR" required:"" help:"Folder of the run, which is made."`
+	Limit   int    `placeholder:"N" help:"Measure the first N rows of each subset."`
+	Multi   bool   `help:"Keep rows in which a target has several tokens, as conjunctions of token events."`
+	Parquet bool   `help:"Write the rows as Parquet and not as JSON lines."`
+	Format  string `enum:"text,csv,markdown,latex" default:"text" help:"Form of the tables on the standard output: text, csv, markdown or latex. Default: ${default}."`
+}
+
+func (c *probctRunCmd) Run(ctx context.Context, std streams) error {
+	format, err := table.ParseFormat(c.Format)
+	if err != nil {
+		return usageError{err}
+	}
+	if c.Limit < 0 {
+		return usageError{fmt.Errorf("--limit is a number of rows, and not %d", c.Limit)}
+	}
+	suite, err := probct.Load(c.Suite)
+	if err != nil {
+		return err
+	}
+	s, err := c.engineFlags.open(ctx, "", std)
+	if err != nil {
+		return err
+	}
+	defer s.free()
+	results, err := probct.Run(ctx, s.session, suite, c.Model, c.Out, probct.RunOptions{
+		Options: probct.Options{Limit: c.Limit, Multi: c.Multi}, Parquet: c.Parquet, Version: programVersion(),
+	})
+	s.bar.Clear()
+	if err != nil {
+		if ctx.Err() != nil {
+			fmt.Fprintln(s.bar.Wrap(std.err), "What was read is kept; the same command goes on from there.")
+		}
+		return err
+	}
+	tables, err := probct.Tables(results)
+	if err != nil {
+		return err
+	}
+	st := lang.StyleOf(std.out)
+	if err := table.Write(std.out, format, table.Style{Width: st.Width, Color: st.Color}, tables...); err != nil {
+		return err
+	}
+	for _, r := range results {
+		for _, g := range r.Subsets {
+			for i, b := range g.BadRows {
+				if i == 5 && g.Bad > i {
+					fmt.Fprintf(std.err, "%s: … and %d more; the file of rows has all\n", filepath.Base(g.File), g.Bad-i)
+					break
+				}
+				fmt.Fprintf(std.err, "%s:%d: %s\n", filepath.Base(g.File), b.Line, b.Why)
+			}
+		}
+	}
+	fmt.Fprintf(std.err, "The run is in %s\n", c.Out)
+	return nil
+}
