@@ -1,0 +1,3 @@
+package probct
+
+func Card(m *BuildManifest, t *Templates) ([]byte, error) { return []byte("card\n"), nil }
