@@ -8,9 +8,10 @@ import (
 )
 
 type probctCmd struct {
-	Run   probctRunCmd   `cmd:"" help:"Measure models on a suite and write tables, figures and rows."`
-	Worst probctWorstCmd `cmd:"" help:"Show a run's rows with the lowest ρ, and which event is to blame."`
-	Diff  probctDiffCmd  `cmd:"" help:"Show what changed between two models or runs."`
+	Annotate probctAnnotateCmd `cmd:"" help:"Judge a suite's candidates by hand, or report what two annotators say."`
+	Run      probctRunCmd      `cmd:"" help:"Measure models on a suite and write tables, figures and rows."`
+	Worst    probctWorstCmd    `cmd:"" help:"Show a run's rows with the lowest ρ, and which event is to blame."`
+	Diff     probctDiffCmd     `cmd:"" help:"Show what changed between two models or runs."`
 }
 
 // calibrationFlag is a calibration: a method and, after a colon, p.
