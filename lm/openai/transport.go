@@ -1,0 +1,313 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The largest bodies that are read.
+const (
+	maxAnswer = 4 << 20
+	maxError  = 64 << 10
+	maxStream = 64 << 20 // of an answer in parts
+	maxLine   = 1 << 20  // of a part
+)
+
+const (
+	mostBackoff = time.Minute
+	// patience is the longest Retry-After that is waited for.
+	patience = 10 * time.Minute
+)
+
+// StatusError is a server's refusal.
+type StatusError struct {
+	Server  string
+	Status  int    // of HTTP
+	Message string // the server's own, in one line
+}
+
+func (e *StatusError) Error() string {
+	switch {
+	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
+		return fmt.Sprintf("the server at %s asks for a key, or refuses the one it was given (status %d: %s); set MODELLOG_OPENAI_KEY in the environment", e.Server, e.Status, e.Message)
+	case e.Status == http.StatusTooManyRequests:
+		return fmt.Sprintf("the server at %s has had too many requests (%s); wait, or ask for fewer at a time", e.Server, e.Message)
+	case e.Status == http.StatusNotFound:
+		return fmt.Sprintf("the server at %s does not have what was asked for (%s); is the address right, up to its /v1?", e.Server, e.Message)
+	case e.Status >= 500:
+		return fmt.Sprintf("the server at %s failed (status %d: %s); look into its log", e.Server, e.Status, e.Message)
+	}
+	return fmt.Sprintf("the server at %s refused the request (status %d: %s)", e.Server, e.Status, e.Message)
+}
+
+// AnswerError is an answer that no server of the protocol gives.
+type AnswerError struct {
+	Server, What string
+}
+
+func (e *AnswerError) Error() string {
+	return fmt.Sprintf("what answers at %s does not speak OpenAI's protocol, or breaks it: it sent %s; check the address", e.Server, e.What)
+}
+
+// lostError is a connection that could not be made, or ended before the answer did.
+type lostError struct {
+	server string
+	err    error
+}
+
+func (e *lostError) Error() string {
+	return fmt.Sprintf("the connection to the server at %s failed (%v); is it running?", e.server, e.err)
+}
+
+func (e *lostError) Unwrap() error { return e.err }
+
+// retry says whether a request may be sent again after an error.
+func retry(err error) bool {
+	var lost *lostError
+	var status *StatusError
+	switch {
+	case errors.As(err, &lost):
+		return true
+	case errors.As(err, &status):
+		return status.Status == http.StatusTooManyRequests || status.Status == http.StatusRequestTimeout || status.Status >= 500 && status.Status != http.StatusNotImplemented
+	}
+	return false
+}
+
+// send sends a request as often as it takes and hands the body of the answer to
+// read. It is not sent again once handed says that something was handed on.
+func (m *Model) send(ctx context.Context, method, path, accept string, body []byte, read func(ctx context.Context, r io.Reader) error, handed func() bool) error {
+	for attempt := 0; ; attempt++ {
+		after, err := m.sendOnce(ctx, method, path, accept, body, read)
+		if err == nil || ctx.Err() != nil || attempt >= m.options.Retries || handed() || !retry(err) {
+			if err != nil && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return err
+		}
+		if after > patience {
+			return fmt.Errorf("%w; it asks to be left alone for %v", err, after.Round(time.Second))
+		}
+		wait := min(m.options.Backoff<<min(attempt, 20), mostBackoff)
+		// Several that were refused together come back one by one.
+		wait = max(after, wait/2+rand.N(wait/2+1))
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		case <-timer.C:
+		}
+	}
+}
+
+var errLate = errors.New("no answer in time")
+
+// sendOnce sends a request and returns the answer's Retry-After.
+func (m *Model) sendOnce(ctx context.Context, method, path, accept string, body []byte, read func(ctx context.Context, r io.Reader) error) (after time.Duration, err error) {
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(m.options.Timeout, func() { cancel(errLate) })
+	defer late.Stop()
+	lost := func(err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case context.Cause(limited) == errLate:
+			return fmt.Errorf("the server at %s did not answer in %v; look into its log, or ask for less at a time", m.base, m.options.Timeout)
+		}
+		return &lostError{m.base.String(), m.withoutKey(inner(err))}
+	}
+	req, err := http.NewRequestWithContext(limited, method, m.base.String()+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Accept", accept)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if m.key != "" {
+		req.Header.Set("Authorization", "Bearer "+m.key)
+	}
+	resp, err := m.client.Do(req)
+	if err != nil {
+		return 0, lost(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
+		if err != nil {
+			return 0, lost(err)
+		}
+		return retryAfter(resp.Header.Get("Retry-After")), &StatusError{m.base.String(), resp.StatusCode, m.hide(message(text))}
+	}
+	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || kind != accept {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // as much as there is, for the message
+		return 0, &AnswerError{m.base.String(), fmt.Sprintf("%s of type %q", m.hide(excerpt(text)), resp.Header.Get("Content-Type"))}
+	}
+	// The timer starts anew with each part.
+	watched := &watchedReader{r: resp.Body, read: func() { late.Reset(m.options.Timeout) }}
+	if err := read(limited, watched); err != nil {
+		if watched.err != nil {
+			return 0, lost(watched.err)
+		}
+		return 0, err
+	}
+	return 0, nil
+}
+
+// watchedReader remembers the error that ended it before its end.
+type watchedReader struct {
+	r    io.Reader
+	read func()
+	err  error
+}
+
+func (w *watchedReader) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	if err != nil && err != io.EOF {
+		w.err = err
+	}
+	if n > 0 {
+		w.read()
+	}
+	return n, err
+}
+
+// retryAfter reads the header, which is a number of seconds or a time.
+func retryAfter(header string) time.Duration {
+	if s, err := strconv.ParseFloat(strings.TrimSpace(header), 64); err == nil && s >= 0 && s < 1e9 {
+		return time.Duration(s * float64(time.Second))
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}
+
+// message is what an error's body says, in one line.
+func message(body []byte) string {
+	var known struct {
+		Error   json.RawMessage
+		Message string
+		Detail  json.RawMessage
+	}
+	text := string(body)
+	if json.Unmarshal(body, &known) == nil {
+		var inner struct{ Message string }
+		var plain string
+		switch {
+		case json.Unmarshal(known.Error, &inner) == nil && inner.Message != "":
+			text = inner.Message
+		case json.Unmarshal(known.Error, &plain) == nil && plain != "":
+			text = plain
+		case known.Message != "":
+			text = known.Message
+		case len(known.Detail) > 0:
+			text = string(known.Detail)
+		}
+	}
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\ufffd")), " ")
+	if text == "" {
+		return "no reason given"
+	}
+	const most = 300
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
+
+// excerpt quotes the beginning of a body.
+func excerpt(body []byte) string {
+	const most = 80
+	switch {
+	case len(body) == 0:
+		return "an empty answer"
+	case len(body) <= most:
+		return fmt.Sprintf("%q", body)
+	}
+	return fmt.Sprintf("%q…", strings.ToValidUTF8(string(body[:most]), ""))
+}
+
+// hide takes the key out of what a server says.
+func (m *Model) hide(text string) string {
+	if m.key == "" {
+		return text
+	}
+	text = strings.ReplaceAll(text, m.key, "[key]")
+	// Some repeat a part of it.
+	if n := len(m.key); n > 12 {
+		text = strings.ReplaceAll(text, m.key[n-4:], "[key]")
+		text = strings.ReplaceAll(text, m.key[:8], "[key]")
+	}
+	return text
+}
+
+func (m *Model) withoutKey(err error) error {
+	if m.key == "" {
+		return err
+	}
+	return errors.New(m.hide(err.Error()))
+}
+
+// inner leaves out the method and address that net/http puts in front.
+func inner(err error) error {
+	for {
+		next := errors.Unwrap(err)
+		if _, ok := err.(interface{ Temporary() bool }); !ok || next == nil {
+			return err
+		}
+		err = next
+	}
+}
+
+// models asks for the models that the server has. One that has no list is believed
+// to have any.
+func (m *Model) models(ctx context.Context) (names []string, err error) {
+	err = m.send(ctx, http.MethodGet, "/models", "application/json", nil, func(_ context.Context, r io.Reader) error {
+		var list struct {
+			Data []struct{ ID string }
+		}
+		if err := m.decode(r, &list); err != nil {
+			return err
+		}
+		if len(list.Data) == 0 {
+			return &AnswerError{m.base.String(), "a list of no models"}
+		}
+		for _, entry := range list.Data {
+			names = append(names, entry.ID)
+		}
+		return nil
+	}, func() bool { return false })
+	var status *StatusError
+	if errors.As(err, &status) && (status.Status == http.StatusNotFound || status.Status == http.StatusMethodNotAllowed) {
+		return nil, nil
+	}
+	return names, err
+}
+
+// decode reads one JSON value and nothing else.
+func (m *Model) decode(r io.Reader, into any) error {
+	body, err := io.ReadAll(io.LimitReader(r, maxAnswer+1))
+	switch {
+	case err != nil:
+		return err
+	case len(body) > maxAnswer:
+		return &AnswerError{m.base.String(), fmt.Sprintf("an answer of more than %d MB", maxAnswer>>20)}
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return &AnswerError{m.base.String(), m.hide(excerpt(body)) + ", which is not what was asked for"}
+	}
+	return nil
+}
