@@ -30,7 +30,8 @@ type FetchError struct {
 	Kind   error  // one of the errors above, or nil
 	What   string // what happened
 	Remedy string // what to do about it
-	Output string // the last lines that pip wrote, if pip it was
+	Output string // the last lines that the fetching program wrote, if it was that
+	By     string // that program; "" for pip
 }
 
 func (e *FetchError) Error() string {
@@ -39,7 +40,11 @@ func (e *FetchError) Error() string {
 		msg += "; " + e.Remedy
 	}
 	if e.Output != "" {
-		msg += "\npip said:\n  " + strings.ReplaceAll(e.Output, "\n", "\n  ")
+		by := e.By
+		if by == "" {
+			by = "pip"
+		}
+		msg += "\n" + by + " said:\n  " + strings.ReplaceAll(e.Output, "\n", "\n  ")
 	}
 	return msg
 }
