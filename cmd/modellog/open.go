@@ -14,11 +14,12 @@ import (
 	"github.com/modellog/modellog/lm/gguf"
 	"github.com/modellog/modellog/lm/gguf/header"
 	"github.com/modellog/modellog/lm/ollama"
+	"github.com/modellog/modellog/lm/openai"
 	"github.com/modellog/modellog/lm/store"
 )
 
 // opener opens models by name, in the order that a bare name is tried: a scheme
-// ("gguf:PATH", "ollama:NAME"), modellog's own store, a model that Ollama has
+// ("gguf:PATH", "ollama:NAME", "openai:URL#NAME"), modellog's own store, a model that Ollama has
 // pulled (opened in place by the embedded engine), a running Ollama server.
 type opener struct {
 	store     *store.Store
@@ -35,6 +36,14 @@ func (o *opener) open(ctx context.Context, name string) (lm.Model, error) {
 	}
 	if model, ok := strings.CutPrefix(name, "ollama:"); ok {
 		return o.served(ctx, model)
+	}
+	if address, ok := strings.CutPrefix(name, "openai:"); ok {
+		address, model, _ := strings.Cut(address, "#")
+		m, err := openai.Open(ctx, address, model, openai.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return m, nil
 	}
 	found, err := o.store.Lookup(ctx, name)
 	var missing *store.NotFoundError
