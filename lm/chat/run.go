@@ -164,6 +164,7 @@ type watched struct {
 
 func (w *watched) Execute(renderer *exec.Renderer, tag *nodes.ControlStructureBlock) error {
 	w.r.tick()
+	w.r.written(renderer)
 	err := w.ControlStructure.Execute(renderer, tag)
 	if err == nil && w.after != nil {
 		w.after(renderer)
@@ -171,17 +172,39 @@ func (w *watched) Execute(renderer *exec.Renderer, tag *nodes.ControlStructureBl
 	return err
 }
 
+// written ends the run where what a macro or a block writes, which is kept in
+// memory of its own, becomes too much.
+func (r *run) written(renderer *exec.Renderer) {
+	if kept, ok := renderer.Output.(interface{ Len() int }); ok && kept.Len() > r.limit {
+		r.tooLarge()
+	}
+}
+
 // step enters or leaves a macro.
 type step struct {
-	at *jinja2.Token
-	r  *run
-	by int
+	at    *jinja2.Token
+	r     *run
+	by    int
+	macro *nodes.Macro
 }
 
 func (s *step) Position() *jinja2.Token { return s.at }
 func (s *step) String() string          { return "macro" }
-func (s *step) Execute(*exec.Renderer, *nodes.ControlStructureBlock) error {
+func (s *step) Execute(renderer *exec.Renderer, _ *nodes.ControlStructureBlock) error {
 	s.r.tick()
+	s.r.written(renderer)
+	if s.by > 0 {
+		for _, argument := range s.macro.Kwargs {
+			if key, ok := argument.Key.(*nodes.String); ok {
+				v, _ := renderer.Environment.Context.Get(key.Val)
+				s.r.allow(v)
+			}
+		}
+		for _, name := range []string{s.macro.VarArgsName, s.macro.KwArgsName} {
+			v, _ := renderer.Environment.Context.Get(name)
+			s.r.allow(v)
+		}
+	}
 	if s.r.depth += s.by; s.r.depth > maxDepth {
 		s.r.stop(fmt.Errorf("macros of the model's chat template call each other more than %d deep", maxDepth))
 	}
@@ -214,7 +237,7 @@ func (r *run) structures() *exec.ControlStructureSet {
 				}
 			case *structures.MacroControlStructure:
 				block := func(by int) nodes.Node {
-					return &nodes.ControlStructureBlock{Location: s.Location, Name: name, ControlStructure: &step{at: s.Location, r: r, by: by}}
+					return &nodes.ControlStructureBlock{Location: s.Location, Name: name, ControlStructure: &step{at: s.Location, r: r, by: by, macro: s.Macro}}
 				}
 				s.Wrapper.Nodes = append(append([]nodes.Node{block(1)}, s.Wrapper.Nodes...), block(-1))
 			case *structures.SetControlStructure:
