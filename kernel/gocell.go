@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +22,9 @@ import (
 
 // goMark is the line that makes a cell a Go cell.
 const goMark = "%%go"
+
+// helpersVariable tells goimports, see kernel/install/goimports, which modules cells can import.
+const helpersVariable = "MODELLOG_GO_WORK"
 
 // GoOptions say how Go cells are run.
 type GoOptions struct {
@@ -131,7 +135,7 @@ func (g *goCells) living(ctx context.Context) (*gonb.Child, error) {
 	}
 	c, err := gonb.Start(ctx, gonb.Options{
 		Binary: binary, ToolsDir: o.ToolsDir, Dir: o.Dir, Work: o.Work,
-		Env: append(append([]string{}, o.Env...), g.env...), ID: g.k.o.ID, Log: o.Log, Stray: g.stray,
+		Env: append(slices.Concat(o.Env, g.env), helpersVariable+"="+strings.Join(o.Work, string(filepath.ListSeparator))), ID: g.k.o.ID, Log: o.Log, Stray: g.stray,
 	})
 	if err != nil {
 		return nil, err

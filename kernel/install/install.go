@@ -30,7 +30,7 @@ import (
 	"strings"
 )
 
-//go:embed assets
+//go:embed assets goimports/main.go goimports/helpers.go
 var assets embed.FS
 
 // Name is the kernelspec's.

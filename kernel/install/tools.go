@@ -12,11 +12,19 @@ import (
 	"strings"
 )
 
-// tools are the programs that Go cells need, and their packages.
+// tools are the programs that Go cells need, and their packages. goimports is our own around golang.org/x/tools.
 var tools = []struct{ name, pkg string }{
 	{"gonb", "github.com/janpfeifer/gonb"},
-	{"goimports", "golang.org/x/tools/cmd/goimports"},
+	{"goimports", "./goimports"},
 	{"gopls", "golang.org/x/tools/gopls"},
+}
+
+// sources are the files that the tools are built from, and where they are in the module that is made for it.
+var sources = []struct{ asset, file string }{
+	{"assets/tools.mod", "go.mod"},
+	{"assets/tools.sum", "go.sum"},
+	{"goimports/main.go", "goimports/main.go"},
+	{"goimports/helpers.go", "goimports/helpers.go"},
 }
 
 // stamp is what the tools in a folder were built from.
@@ -27,8 +35,8 @@ func stamp(ctx context.Context, goCommand string) (string, error) {
 	}
 	h := sha256.New()
 	h.Write(version)
-	for _, f := range []string{"assets/tools.mod", "assets/tools.sum"} {
-		data, err := assets.ReadFile(f)
+	for _, s := range sources {
+		data, err := assets.ReadFile(s.asset)
 		if err != nil {
 			return "", err
 		}
@@ -53,10 +61,13 @@ func buildTools(ctx context.Context, goCommand string, o Options) error {
 		return fmt.Errorf("building the tools for Go cells: %w", err)
 	}
 	defer os.RemoveAll(src)
-	for from, to := range map[string]string{"tools.mod": "go.mod", "tools.sum": "go.sum"} {
-		data, err := assets.ReadFile("assets/" + from)
+	for _, s := range sources {
+		data, err := assets.ReadFile(s.asset)
 		if err == nil {
-			err = os.WriteFile(filepath.Join(src, to), data, 0o644)
+			err = os.MkdirAll(filepath.Join(src, filepath.Dir(s.file)), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(src, s.file), data, 0o644)
 		}
 		if err != nil {
 			return fmt.Errorf("building the tools for Go cells: %w", err)
