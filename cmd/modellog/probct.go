@@ -8,6 +8,7 @@ import (
 )
 
 type probctCmd struct {
+	Build    probctBuildCmd    `cmd:"" help:"Build the suite from WordNet and GeoNames."`
 	Annotate probctAnnotateCmd `cmd:"" help:"Judge a suite's candidates by hand, or report what two annotators say."`
 	Run      probctRunCmd      `cmd:"" help:"Measure models on a suite and write tables, figures and rows."`
 	Worst    probctWorstCmd    `cmd:"" help:"Show a run's rows with the lowest ρ, and which event is to blame."`

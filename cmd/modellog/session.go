@@ -27,6 +27,7 @@ type engineFlags struct {
 // opened is a session with what it holds of this machine.
 type opened struct {
 	session *lang.Session
+	opener  *opener
 	cache   *readings.Cache
 	bar     *progress.Bar // nil where progress is shown elsewhere
 	warn    func(string)
@@ -76,7 +77,7 @@ func (f *engineFlags) start(ctx context.Context, model string, report func(label
 		Progress:   report,
 		Warn:       warn,
 	})
-	return &opened{session: session, cache: cache, warn: warn}, nil
+	return &opened{session: session, opener: o, cache: cache, warn: warn}, nil
 }
 
 // close closes the model and the cache.

@@ -164,6 +164,8 @@ func build(ctx context.Context, o BuildOptions) (_ *BuildManifest, err error) {
 	return b.manifest, nil
 }
 
+const maxLicence = 1 << 20
+
 // umask is taken from what temporary files get, which only the owner can read.
 const umask = 0o022
 
@@ -306,12 +308,14 @@ func (b *builder) place(decisions string) error {
 	if err := os.Rename(decisions, filepath.Join(b.o.Out, DecisionsFile)); err != nil {
 		return err
 	}
-	card, err := Card(b.manifest, b.o.Templates)
-	if err != nil {
+	if err := replace(filepath.Join(b.o.Out, CardFile), Card(b.manifest, b.o.Templates)); err != nil {
 		return err
 	}
-	if err := replace(filepath.Join(b.o.Out, CardFile), card); err != nil {
-		return err
+	// WordNet's licence goes with what is made from it, where it lies beside the files.
+	if text, err := os.ReadFile(filepath.Join(b.o.WordNet, "LICENSE")); err == nil && len(text) < maxLicence {
+		if err := replace(filepath.Join(b.o.Out, "LICENSE.WordNet"), text); err != nil {
+			return err
+		}
 	}
 	text, err := json.MarshalIndent(b.manifest, "", "  ")
 	if err != nil {
