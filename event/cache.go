@@ -79,14 +79,18 @@ func (s *shelf) key(prompt []lm.Token, question string) string {
 
 func targetQuestion(t lm.Token) string { return "target " + strconv.Itoa(int(t)) }
 
-// fetch returns what is known of each prefix: nil where a part is missing.
-func (s *shelf) fetch(ctx context.Context, prefixes []*prefix) ([]*answers, error) {
-	out := make([]*answers, len(prefixes))
+// fetch returns what is known of each prefix, and of which ones that is all that is asked.
+func (s *shelf) fetch(ctx context.Context, prefixes []*prefix) (known []*answers, whole []bool, err error) {
+	known, whole = make([]*answers, len(prefixes)), make([]bool, len(prefixes))
 	if s.cache == nil {
-		return out, ctx.Err()
+		return known, whole, ctx.Err()
 	}
 	if !s.whole {
-		return out, s.fetchListed(ctx, prefixes, out)
+		err := s.fetchListed(ctx, prefixes, known)
+		for i, a := range known {
+			whole[i] = a != nil
+		}
+		return known, whole, err
 	}
 	var keys []string
 	for _, p := range prefixes {
@@ -97,25 +101,22 @@ func (s *shelf) fetch(ctx context.Context, prefixes []*prefix) ([]*answers, erro
 	}
 	rows, err := s.cache.GetMany(ctx, keys)
 	if err != nil {
-		return out, ctx.Err() // the cache's own trouble only costs a second reading
+		return known, whole, ctx.Err() // the cache's own trouble only costs a second reading
 	}
 	for i, p := range prefixes {
 		a := &answers{logP: make(map[lm.Token]calibrate.Interval)}
-		var whole bool
-		a.summary, whole = decodeSummary(rows[s.key(p.tokens, s.summaryKey)], s.thresholds)
+		a.summary, whole[i] = decodeSummary(rows[s.key(p.tokens, s.summaryKey)], s.thresholds)
+		a.summarised = whole[i]
 		for _, t := range p.targets {
-			f := decode(rows[s.key(p.tokens, targetQuestion(t))])
-			if len(f) != 2 {
-				whole = false
-				break
+			if f := decode(rows[s.key(p.tokens, targetQuestion(t))]); len(f) == 2 {
+				a.logP[t] = calibrate.Interval{Lo: f[0], Hi: f[1]}
+			} else {
+				whole[i] = false
 			}
-			a.logP[t] = calibrate.Interval{Lo: f[0], Hi: f[1]}
 		}
-		if whole {
-			out[i] = a
-		}
+		known[i] = a
 	}
-	return out, nil
+	return known, whole, nil
 }
 
 // fetchListed is fetch for truncated distributions.

@@ -622,3 +622,36 @@ func TestInterruptedIsIdentical(t *testing.T) {
 		}
 	}
 }
+
+// What has once been said of a prefix stays the same when more is asked of it in other
+// company.
+func TestMoreIsAsked(t *testing.T) {
+	m := open(t, modeltest.SmolLM)
+	r := &event.Reader{Model: m, Cache: &memory{}}
+	first := resolve(t, r, event.Event{Prefix: "A robin is a type of", Target: "bird"}, event.Event{Prefix: "The number 7 is a type of", Target: "number"})
+	before, err := r.Read(t.Context(), first, calibrate.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var more []event.Step
+	for i := range 20 {
+		more = append(more, resolve(t, r, event.Event{Prefix: fmt.Sprintf("The old castle number %d is a type of", i), Target: "castle"})...)
+	}
+	more = append(more, resolve(t, r, event.Event{Prefix: "A robin is a type of", Target: "fish"}, event.Event{Prefix: "A robin is a type of", Target: "bird"})...)
+	with, err := r.Read(t.Context(), more, calibrate.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := r.Read(t.Context(), first, calibrate.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range before {
+		if after[i].EventP != before[i].EventP || after[i].C != before[i].C {
+			t.Errorf("event %d: %v before more was asked of its prefix, and %v after", i, before[i].EventP, after[i].EventP)
+		}
+	}
+	if fish, bird := with[20], with[21]; bird.EventP != before[0].EventP || fish.C != bird.C {
+		t.Errorf("bird %v (C %v) and fish (C %v) beside it; bird alone %v", bird.EventP, bird.C, fish.C, before[0].EventP)
+	}
+}

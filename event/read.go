@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -127,13 +128,13 @@ func (r *Reader) observe(ctx context.Context, steps []Step, thresholds []float64
 
 	out := make([]observation, len(steps))
 	store := newShelf(r, thresholds)
-	known, err := store.fetch(ctx, prefixes)
+	known, whole, err := store.fetch(ctx, prefixes)
 	if err != nil {
 		return nil, err
 	}
 	total := 0
 	for i, p := range prefixes {
-		if known[i] == nil {
+		if !whole[i] {
 			total++
 			continue
 		}
@@ -156,14 +157,16 @@ func (r *Reader) observe(ctx context.Context, steps []Step, thresholds []float64
 		// the same last digits, as one that was never interrupted.
 		n := r.together(all)
 		var missing []*prefix
+		var before []*answers
 		var tokens [][]lm.Token
 		for i, p := range prefixes[:n] {
-			if known[i] == nil {
+			if !whole[i] {
 				missing = append(missing, p)
+				before = append(before, known[i])
 				tokens = append(tokens, p.tokens)
 			}
 		}
-		prefixes, known, all = prefixes[n:], known[n:], all[n:]
+		prefixes, known, whole, all = prefixes[n:], known[n:], whole[n:], all[n:]
 		if len(missing) == 0 {
 			continue
 		}
@@ -173,6 +176,7 @@ func (r *Reader) observe(ctx context.Context, steps []Step, thresholds []float64
 			if err != nil {
 				return fmt.Errorf("reading after %q: %w", brief(steps[p.steps[0]].PrefixText), err)
 			}
+			answer.keep(before[i])
 			p.give(answer, steps, out)
 			store.add(ctx, p, d, answer)
 			if done++; r.Progress != nil {
@@ -200,8 +204,21 @@ func (r *Reader) together(prefixes [][]lm.Token) int {
 // answers is what is known about one prefix: the distribution's summary, and the
 // log-probability of each target.
 type answers struct {
-	summary calibrate.Summary
-	logP    map[lm.Token]calibrate.Interval
+	summary    calibrate.Summary
+	summarised bool // the summary is there
+	logP       map[lm.Token]calibrate.Interval
+}
+
+// keep puts what an earlier reading said in the place of what this one says, so that what
+// has once been said of a prefix stays the same when more is asked of it.
+func (a *answers) keep(before *answers) {
+	if before == nil {
+		return
+	}
+	if before.summarised {
+		a.summary = before.summary
+	}
+	maps.Copy(a.logP, before.logP)
 }
 
 func (p *prefix) give(a *answers, steps []Step, out []observation) {

@@ -105,25 +105,84 @@ func (s *Session) schema(name string) (*definition, error) {
 // those are held. It returns when the file is at its end, when yield returns an error, which
 // is returned, and when ctx is done.
 func (s *Session) Measure(ctx context.Context, data Dataset, yield func(*Row) error) error {
-	path, err := s.abs(data.File, s.opts.Dir)
+	m, err := s.open(data)
 	if err != nil {
 		return err
+	}
+	defer m.in.close()
+	return m.all(ctx, yield)
+}
+
+// open opens a dataset's file.
+func (s *Session) open(data Dataset) (*measuring, error) {
+	path, err := s.abs(data.File, s.opts.Dir)
+	if err != nil {
+		return nil, err
 	}
 	holes, err := s.Holes(data.Schemas...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	in, err := openRows(path, holes)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer in.close()
-	u := &unit{emit: func(Result) error { return nil }}
-	m, err := s.newMeasuring(u, data, holes, in)
+	m, err := s.newMeasuring(&unit{emit: func(Result) error { return nil }}, data, holes, in)
 	if err != nil {
+		in.close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// mostSteps is how many token events Prefetch holds.
+const mostSteps = 200_000
+
+// Prefetch asks the model for all events of datasets, so that Measure finds them in the
+// session's cache: a prefix that occurs in several of them is read once, for all that is
+// asked of it. Of more than some hundred thousand events, so many at a time are
+// held. Rows that cannot be measured are passed over.
+func (s *Session) Prefetch(ctx context.Context, datasets ...Dataset) error {
+	var steps []event.Step
+	seen := map[string]bool{}
+	var cals []calibrate.Calibration
+	read := func() error {
+		if len(steps) == 0 {
+			return nil
+		}
+		_, err := s.reader("reading").ReadUnder(ctx, steps, cals)
+		steps = nil
+		clear(seen)
 		return err
 	}
-	return m.all(ctx, yield)
+	for _, data := range datasets {
+		m, err := s.open(data)
+		if err != nil {
+			return err
+		}
+		cals = m.data.Calibrations
+		err = m.each(ctx, func(r *pendingRow) error {
+			if r.g == nil {
+				return nil
+			}
+			for _, v := range r.g.vars {
+				if v.step == nil || seen[v.step.Key()] {
+					continue
+				}
+				seen[v.step.Key()] = true
+				steps = append(steps, *v.step)
+			}
+			if len(steps) < mostSteps {
+				return nil
+			}
+			return read()
+		})
+		m.in.close()
+		if err != nil {
+			return err
+		}
+	}
+	return read()
 }
 
 const rowBatch = 512 // rows read by the model together
@@ -181,13 +240,27 @@ func (s *Session) newMeasuring(u *unit, data Dataset, holes []string, in *rows) 
 }
 
 func (m *measuring) all(ctx context.Context, yield func(*Row) error) error {
+	err := m.each(ctx, func(r *pendingRow) error {
+		if m.batch = append(m.batch, r); len(m.batch) < rowBatch {
+			return nil
+		}
+		return m.measure(ctx, yield)
+	})
+	if err != nil {
+		return err
+	}
+	return m.measure(ctx, yield)
+}
+
+// each takes rows from the file and grounds them.
+func (m *measuring) each(ctx context.Context, yield func(*pendingRow) error) error {
 	for m.rows < m.data.Limit {
 		if err := ctx.Err(); err != nil {
 			return stopped(ctx)
 		}
 		values, line, err := m.in.next()
 		if err == io.EOF {
-			break
+			return nil
 		}
 		var bad *rowError
 		if err != nil && !errors.As(err, &bad) {
@@ -200,14 +273,11 @@ func (m *measuring) all(ctx context.Context, yield func(*Row) error) error {
 		} else if err := m.ground(ctx, r); err != nil {
 			return err
 		}
-		m.batch = append(m.batch, r)
-		if len(m.batch) == rowBatch {
-			if err := m.measure(ctx, yield); err != nil {
-				return err
-			}
+		if err := yield(r); err != nil {
+			return err
 		}
 	}
-	return m.measure(ctx, yield)
+	return nil
 }
 
 // ground writes a row's formulas out and finds their events' tokens.

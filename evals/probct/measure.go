@@ -61,6 +61,14 @@ func Measure(ctx context.Context, s *lang.Session, suite *Suite, o Options, yiel
 	if err := s.Eval(ctx, suite.Logic, string(text), func(lang.Result) error { return nil }); err != nil {
 		return nil, fmt.Errorf("measuring the suite in %s: %w", suite.Dir, err)
 	}
+	var all []lang.Dataset
+	for _, sub := range suite.Subsets {
+		all = append(all, sub.dataset(o))
+	}
+	// A prefix that several subsets have is read once, for all that they ask of it.
+	if err := s.Prefetch(ctx, all...); err != nil {
+		return nil, err
+	}
 	result := &Result{Calibrations: o.Calibrations}
 	for _, sub := range suite.Subsets {
 		g, err := measureSubset(ctx, s, sub, o, yield)
@@ -73,15 +81,20 @@ func Measure(ctx context.Context, s *lang.Session, suite *Suite, o Options, yiel
 	return result, nil
 }
 
-func measureSubset(ctx context.Context, s *lang.Session, sub Subset, o Options, yield func(*Measured) error) (*SubsetResult, error) {
-	schemas := []string{sub.Name}
-	if sub.Facts != "" {
-		schemas = append(schemas, sub.Facts)
+// dataset is the subset's rows, and what is measured on them.
+func (sub Subset) dataset(o Options) lang.Dataset {
+	d := lang.Dataset{
+		File: sub.File, Schemas: []string{sub.Name}, Calibrations: o.Calibrations, Multi: o.Multi, Limit: o.Limit, Gradient: true,
 	}
+	if sub.Facts != "" {
+		d.Schemas = append(d.Schemas, sub.Facts)
+	}
+	return d
+}
+
+func measureSubset(ctx context.Context, s *lang.Session, sub Subset, o Options, yield func(*Measured) error) (*SubsetResult, error) {
 	g := newSubsetResult(sub, len(o.Calibrations))
-	err := s.Measure(ctx, lang.Dataset{
-		File: sub.File, Schemas: schemas, Calibrations: o.Calibrations, Multi: o.Multi, Limit: o.Limit, Gradient: true,
-	}, func(row *lang.Row) error {
+	err := s.Measure(ctx, sub.dataset(o), func(row *lang.Row) error {
 		g.add(row)
 		return yield(newMeasured(sub.Name, row, o.Calibrations))
 	})

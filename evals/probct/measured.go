@@ -139,7 +139,7 @@ func (n *Numbers) UnmarshalJSON(b []byte) error {
 }
 
 func newMeasured(subset string, row *lang.Row, cals []calibrate.Calibration) *Measured {
-	m := &Measured{Subset: subset, Line: row.Line, Status: StatusMeasured, Why: row.Bad, Values: row.Values}
+	m := &Measured{Subset: subset, Line: row.Line, Status: StatusMeasured, Why: row.Bad, Values: append([]string{}, row.Values...)}
 	switch {
 	case row.Bad != "":
 		m.Status = StatusBad
