@@ -38,7 +38,7 @@ var ErrInterrupted = errors.New("interrupted")
 //
 // On a terminal one key is an answer. Otherwise answers are lines of the input, by their
 // words or first letters: accept, reject, skip, undo, note TEXT, quit; the end of the input is as
-// good as quit. A line that is none of these is an error with its number.
+// good as quit, and lines that are empty or begin with # are comments. A line that is none of these is an error with its number.
 func Annotate(ctx context.Context, o AnnotateOptions) (Progress, error) {
 	s := newSession(o.Items, o.Answers)
 	var err error
@@ -293,10 +293,11 @@ func (s *annotation) lines(ctx context.Context, in io.Reader, out io.Writer) err
 		if rest != "" && word != "n" && word != "note" {
 			word = text
 		}
-		switch word {
-		case "", "#":
+		if text == "" || text[0] == '#' {
 			show = false
 			continue
+		}
+		switch word {
 		case "q", "quit":
 			return nil
 		case "u", "undo":

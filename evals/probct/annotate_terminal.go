@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/term"
@@ -119,16 +120,29 @@ func (t *screen) close() error {
 	return err
 }
 
+// settle is how long the system may take to stop a program that has asked for it.
+const settle = 200 * time.Millisecond
+
 // suspend stops the program as Ctrl-Z does, and goes on when it is continued.
-func (t *screen) suspend() error {
+func (t *screen) suspend(continued <-chan os.Signal) error {
 	if err := t.close(); err != nil {
 		return err
 	}
 	if err := syscall.Kill(0, syscall.SIGTSTP); err != nil {
 		return err
 	}
+	// Kill may return before the program stops; and where nobody could continue it, it does not.
+	select {
+	case <-continued:
+	case <-time.After(settle):
+	}
+	return t.resume()
+}
+
+// resume takes the terminal back from whoever had it meanwhile.
+func (t *screen) resume() error {
 	if _, err := term.MakeRaw(int(t.in.Fd())); err != nil {
-		return err
+		return fmt.Errorf("taking the terminal back: %w", err)
 	}
 	_, err := io.WriteString(t.out, enterScreen)
 	return err
@@ -196,9 +210,11 @@ func (s *annotation) terminal(ctx context.Context, in, out *os.File) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGCONT)
-	defer signal.Stop(signals)
+	resized, continued := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(resized, syscall.SIGWINCH)
+	signal.Notify(continued, syscall.SIGCONT)
+	defer signal.Stop(resized)
+	defer signal.Stop(continued)
 	hangup, stopHangup := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stopHangup()
 
@@ -224,7 +240,7 @@ func (s *annotation) terminal(ctx context.Context, in, out *os.File) (err error)
 	}()
 
 	var k keys
-	a := &keyboard{annotation: s, screen: t}
+	a := &keyboard{annotation: s, screen: t, continued: continued}
 	for {
 		a.draw()
 		select {
@@ -233,7 +249,11 @@ func (s *annotation) terminal(ctx context.Context, in, out *os.File) (err error)
 				return context.Cause(ctx)
 			}
 			return nil // the terminal has gone away: as good as quit
-		case <-signals:
+		case <-resized:
+		case <-continued:
+			if err := t.resume(); err != nil {
+				return err
+			}
 		case chunk, ok := <-chunks:
 			if !ok {
 				return nil
@@ -251,10 +271,11 @@ func (s *annotation) terminal(ctx context.Context, in, out *os.File) (err error)
 // keyboard is what keys mean at the moment.
 type keyboard struct {
 	*annotation
-	screen  *screen
-	message string
-	noting  bool
-	note    []rune
+	screen    *screen
+	continued <-chan os.Signal
+	message   string
+	noting    bool
+	note      []rune
 }
 
 func (a *keyboard) draw() {
@@ -288,7 +309,7 @@ func (a *keyboard) press(r rune) (done bool, err error) {
 	case ctrlC:
 		return true, ErrInterrupted
 	case ctrlZ:
-		return false, a.screen.suspend()
+		return false, a.screen.suspend(a.continued)
 	}
 	if a.noting {
 		return false, a.write(r)
