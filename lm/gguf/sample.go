@@ -85,7 +85,9 @@ func (s *sampler) drawFromTop(logits []float32, most float32) lm.Token {
 	var whole float64
 	for i, l := range logits {
 		s.heap = append(s.heap, candidate{l, lm.Token(i)})
-		whole += s.weight(l, most)
+		if s.topK == 0 {
+			whole += s.weight(l, most)
+		}
 	}
 	heap := s.heap
 	for i := len(heap)/2 - 1; i >= 0; i-- {
