@@ -250,6 +250,11 @@ func (s *Session) plotCalibration(ctx context.Context, u *unit, c *syntax.Comman
 	}
 	if s.calibration.Method.UsesNucleus() {
 		d.Nucleus = int(g.vars[0].reading.Size.Lo)
+		top, err := s.reader("reading 1 prefix").Top(ctx, first.PrefixText, d.Nucleus)
+		if err != nil {
+			return nil, err
+		}
+		d.Least = math.Exp(top[len(top)-1].LogP.Lo)
 	}
 	for _, v := range g.vars {
 		if !samePrefix(v.step, first) {

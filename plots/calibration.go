@@ -22,13 +22,14 @@ type Calibration struct {
 	Title   string
 	C       float64           // the offset, in nats, at least 0
 	Nucleus int               // number of tokens in the nucleus; 0 if none is used
+	Least   float64           // raw probability of the least probable of them; 0 where it is not told
 	Tokens  []CalibratedToken // to be marked on the curve, up to 24
 }
 
 // NewCalibration draws the event probability σ(logit(P) + C) over the raw probability
-// P on a logarithmic axis, beside the raw calibration, C = 0. The live region, where
-// an event is more probable than not, is P > σ(−C), about one in eᶜ: its part of the
-// axis is shaded. The tokens are marked on the curve.
+// P on a logarithmic axis, beside the raw calibration, C = 0. An event is more probable
+// than not where P > σ(−C), about one in eᶜ: that part of the axis is shaded. The nucleus is what lies
+// to the right of a vertical line. The tokens are marked on the curve.
 func NewCalibration(d Calibration) (*Figure, error) {
 	const most = 24
 	if err := finite(d.C, "drawing a calibration: C"); err != nil {
@@ -39,11 +40,16 @@ func NewCalibration(d Calibration) (*Figure, error) {
 		return nil, fmt.Errorf("drawing a calibration: C is %g; an entropy or the logarithm of a size lies between 0 and 100", d.C)
 	case d.Nucleus < 0:
 		return nil, fmt.Errorf("drawing a calibration: a nucleus of %d tokens is not possible", d.Nucleus)
+	case !(d.Least >= 0 && d.Least <= 1) || d.Least > 0 && d.Nucleus == 0:
+		return nil, fmt.Errorf("drawing a calibration: %g is no probability of a token in a nucleus of %d", d.Least, d.Nucleus)
 	case len(d.Tokens) > most:
 		return nil, fmt.Errorf("drawing a calibration: %d tokens are too many for one figure; the most is %d", len(d.Tokens), most)
 	}
 	edge := -math.Log1p(math.Exp(d.C)) / math.Ln10 // log₁₀ σ(−C)
 	least := math.Min(-4, edge-2)
+	if d.Least > 0 {
+		least = math.Min(least, math.Log10(d.Least))
+	}
 	marks := make([]curveMark, len(d.Tokens))
 	zero := false
 	for i, t := range d.Tokens {
@@ -63,7 +69,7 @@ func NewCalibration(d Calibration) (*Figure, error) {
 	logAxis(&p.X, least, zero)
 	p.X.Label.Text = "raw probability P of the token"
 	probabilityAxis(&p.Y)
-	p.Y.Max = 1.13 // the live region's name is written above 1
+	p.Y.Max = 1.13 // the shaded region's name is written above 1
 	p.Y.Label.Text = "event probability"
 	p.Add(plotFunc(func(c draw.Canvas, p *plot.Plot) {
 		tx, _ := p.Transforms(&c)
@@ -71,7 +77,7 @@ func NewCalibration(d Calibration) (*Figure, error) {
 		c.FillPolygon(pale, []vg.Point{{X: x, Y: c.Min.Y}, {X: c.Max.X, Y: c.Min.Y}, {X: c.Max.X, Y: c.Max.Y}, {X: x, Y: c.Max.Y}})
 		sty := style(textSize, blue)
 		sty.XAlign, sty.YAlign = text.XRight, text.YTop
-		label := "live region, P > " + number(math.Pow(10, edge))
+		label := "above ½: P > " + number(math.Pow(10, edge))
 		if sty.Width(label) > c.Max.X-x-6 { // the region is narrow: write to its left
 			c.FillText(sty, vg.Point{X: x - 4, Y: c.Max.Y - 2}, label)
 		} else {
@@ -88,6 +94,10 @@ func NewCalibration(d Calibration) (*Figure, error) {
 			}
 			c.StrokeLines(sty, l)
 		}
+		if d.Least > 0 {
+			x := tx(math.Log10(d.Least))
+			c.StrokeLines(line(ink, lineWidth*0.6), []vg.Point{{X: x, Y: c.Min.Y}, {X: x, Y: c.Max.Y}})
+		}
 		curve(0, line(faint, lineWidth*0.8, 3, 2))
 		curve(d.C, line(blue, lineWidth))
 		drawMarks(c, p, marks, func(x vg.Length) vg.Length {
@@ -96,8 +106,10 @@ func NewCalibration(d Calibration) (*Figure, error) {
 		})
 	}))
 	keys := []key{{label: fmt.Sprintf("C = %.2f", d.C), color: blue, mark: stroke}, {label: "raw, C = 0", color: faint, mark: dashed}}
-	if d.Nucleus > 0 {
-		keys[0].label += fmt.Sprintf(", nucleus of %d tokens", d.Nucleus)
+	if nucleus := d.nucleus(); nucleus != "" && d.Least > 0 {
+		keys = append(keys, key{label: nucleus, color: ink, mark: stroke})
+	} else if nucleus != "" {
+		keys[0].label += ", " + nucleus
 	}
 	return &Figure{
 		title: d.Title,
@@ -107,12 +119,27 @@ func NewCalibration(d Calibration) (*Figure, error) {
 				rows = append(rows, textBar{label: m.name, value: Exactly(m.y), after: fmt.Sprintf("%s, raw %s", number(m.y), number(d.Tokens[i].P))})
 			}
 			s.bars(rows, 0, 1)
-			s.note(fmt.Sprintf("  C = %.2f; the live region is P > %s", d.C, number(math.Pow(10, edge))))
+			note := fmt.Sprintf("  C = %.2f; above ½: P > %s", d.C, number(math.Pow(10, edge)))
+			if nucleus := d.nucleus(); nucleus != "" {
+				note += "; " + nucleus
+			}
+			s.note(note)
 		},
 		keys:   keys,
 		height: 2.9*vg.Inch + vg.Length(max(0, len(marks)-8))*markGap,
 		body:   func(c draw.Canvas) { p.Draw(c) },
 	}, nil
+}
+
+// nucleus says how large the nucleus is, and where it ends.
+func (d Calibration) nucleus() string {
+	switch {
+	case d.Nucleus == 0:
+		return ""
+	case d.Least == 0:
+		return fmt.Sprintf("nucleus of %d tokens", d.Nucleus)
+	}
+	return fmt.Sprintf("nucleus: %d tokens, P ≥ %s", d.Nucleus, number(d.Least))
 }
 
 // calibrated returns σ(logit(P) + c) for P = 10ˣ.
@@ -150,10 +177,7 @@ func drawMarks(c draw.Canvas, p *plot.Plot, marks []curveMark, curve func(x vg.L
 		width := sty.Width(name)
 		// Without room on the left a name starts at the edge, above the curve.
 		left := max(at.X-offset-width, c.Min.X+3)
-		label := vg.Point{X: left, Y: max(at.Y, curve(min(left+width, c.Max.X))+0.8*textSize)}
-		if left+width < at.X {
-			label.Y = at.Y
-		}
+		label := vg.Point{X: left, Y: max(at.Y, curve(min(left+width, c.Max.X))+0.7*textSize)}
 		points, labels, names = append(points, at), append(labels, label), append(names, name)
 	}
 	ys := spread(labels, markGap, c.Min.Y+0.8*markGap, c.Max.Y-1.8*markGap)

@@ -33,7 +33,8 @@ type key struct {
 	label string
 	color color.Color
 	mark  mark
-	glyph int // of a stroke: the family (from 1) whose mark is on it; 0 for none
+	glyph int  // of a stroke: the family (from 1) whose mark is on it; 0 for none
+	full  bool // that mark is filled
 }
 
 type mark int
@@ -123,7 +124,7 @@ func (k key) draw(c draw.Canvas, m vg.Point, width vg.Length) {
 	case stroke:
 		c.StrokeLines(line(k.color, lineWidth), []vg.Point{m, right})
 		if k.glyph > 0 {
-			drawShape(c, k.glyph-1, m.Add(vg.Point{X: width / 2}), k.color, false)
+			drawShape(c, k.glyph-1, m.Add(vg.Point{X: width / 2}), k.color, k.full)
 		}
 	case dashed:
 		c.StrokeLines(line(k.color, lineWidth*0.8, 3, 2), []vg.Point{m, right})

@@ -196,7 +196,7 @@ func TestAnythingDrawsOrIsRefused(t *testing.T) {
 			f, err := NewLadder(title, xs)
 			draw(t, f, err)
 		case 2:
-			d := Calibration{Title: title, C: rapid.Float64Range(0, 13).Draw(t, "C"), Nucleus: rapid.IntRange(-1, 500).Draw(t, "nucleus")}
+			d := Calibration{Title: title, C: rapid.Float64Range(0, 13).Draw(t, "C"), Nucleus: rapid.IntRange(-1, 500).Draw(t, "nucleus"), Least: rapid.Float64Range(-0.1, 1.1).Draw(t, "least")}
 			for _, x := range xs {
 				d.Tokens = append(d.Tokens, CalibratedToken{text.Draw(t, "token"), x})
 			}

@@ -62,7 +62,7 @@ var golden = map[string]func() (*Figure, error){
 	},
 	"calibration": func() (*Figure, error) {
 		return NewCalibration(Calibration{
-			Title: "A Golden Retriever is a▸ …", C: 4.599593, Nucleus: 461,
+			Title: "A Golden Retriever is a▸ …", C: 4.599593, Nucleus: 461, Least: 0.000113,
 			Tokens: []CalibratedToken{
 				{"dog", 0.0576}, {"mammal", 0.000153}, {"cat", 0.00315}, {"reptile", 2.5e-6}, {"breed", 0.0965}, {"large", 0.0625},
 			},

@@ -40,6 +40,9 @@ func TestRefuses(t *testing.T) {
 		{func() (*Figure, error) { return NewCalibration(Calibration{C: nan}) }, "C is NaN"},
 		{func() (*Figure, error) { return NewCalibration(Calibration{C: -1}) }, "C is -1"},
 		{func() (*Figure, error) { return NewCalibration(Calibration{Nucleus: -1}) }, "nucleus of -1"},
+		{func() (*Figure, error) { return NewCalibration(Calibration{Least: 0.1}) }, "no probability of a token in a nucleus of 0"},
+		{func() (*Figure, error) { return NewCalibration(Calibration{Nucleus: 3, Least: 1.1}) }, "1.1 is no probability"},
+		{func() (*Figure, error) { return NewCalibration(Calibration{Nucleus: 3, Least: nan}) }, "NaN is no probability"},
 		{func() (*Figure, error) { return NewCalibration(Calibration{Tokens: []CalibratedToken{{"x", 1.5}}}) }, "token 1 (x) is 1.5"},
 		{func() (*Figure, error) { return NewCalibration(Calibration{Tokens: make([]CalibratedToken, 25)}) }, "too many"},
 

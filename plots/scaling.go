@@ -46,6 +46,7 @@ func NewScaling(title string, panels []ScalingPanel) (*Figure, error) {
 	var families []string
 	least, most := math.Inf(1), math.Inf(-1)
 	published, measured := false, false
+	known := map[string]bool{} // the families with published points
 	for i, panel := range panels {
 		if len(panel.Points) == 0 || len(panel.Points) > mostPoints {
 			return nil, fmt.Errorf("drawing a scaling curve: panel %d (%s) has %d points; there must be 1 to %d", i+1, printable(panel.Title), len(panel.Points), mostPoints)
@@ -69,6 +70,7 @@ func NewScaling(title string, panels []ScalingPanel) (*Figure, error) {
 			if !slices.Contains(families, pt.Family) {
 				families = append(families, pt.Family)
 			}
+			known[pt.Family] = known[pt.Family] || !pt.Measured
 			published = published || !pt.Measured
 			measured = measured || pt.Measured
 		}
@@ -100,7 +102,7 @@ func NewScaling(title string, panels []ScalingPanel) (*Figure, error) {
 	var keys []key
 	for i, f := range families {
 		if f != "" {
-			keys = append(keys, key{label: f, color: familyColors[i], mark: stroke, glyph: i + 1})
+			keys = append(keys, key{label: f, color: familyColors[i], mark: stroke, glyph: i + 1, full: !known[f]})
 		}
 	}
 	if published && measured {
