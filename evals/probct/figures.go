@@ -103,7 +103,7 @@ func scaling(results []*Result, subsets []Subset, at []int) (*plots.Figure, erro
 			if g == nil || r.Model.Parameters == 0 {
 				continue
 			}
-			p := plots.ScalingPoint{Model: r.Model.Name, Family: family(r.Model.Name) + ", here", Size: float64(r.Model.Parameters), Measured: true}
+			p := plots.ScalingPoint{Model: r.Model.Name, Family: family(r.Model.Name), Size: float64(r.Model.Parameters), Measured: true}
 			mean, std := averaged(g, at, cacc)
 			if math.IsNaN(std) {
 				std = 0
