@@ -252,7 +252,7 @@ mammal = prob(0.015)
 	{
 		name:  "scaling",
 		title: `%plot scaling FILE.csv [SCHEMA] [subset="…"] [QUANTITY=rho(SCHEMA)]   values over the size of models`,
-		text: `A file has a value in each row: the columns size (number of parameters) and value, and as far as it has them model, family, std, unit and table. Rows with a table are published and hollow, those without are your own and filled. Other columns, such as subset and quantity, say what the value is of: each gets a curve plot, and subset="…" or quantity="…" choose some.
+		text: `A file has a value in each row: the columns size (number of parameters) and value, and as far as it has them model, family, std, unit and table, and lo and hi of a value that is an interval. Rows with a table are published and hollow, those without are your own and filled. Other columns, such as subset and quantity, say what the value is of: each gets a curve plot, and subset="…" or quantity="…" choose some.
 
 A schema adds the models that it was run with in this session: the mean CAcc (or quantity=rho) over runs that differ in p alone, with their standard deviation, as in the paper's tables. SCHEMA="…" says which subset of the file it measures, and P1=wmc(SCHEMA), P1=rho(SCHEMA) or P1=cacc(SCHEMA) that the mean WMC, ρ or CAcc of its runs is the file's quantity P1.
 

@@ -1,11 +1,8 @@
 package lang
 
 import (
-	"bufio"
 	"cmp"
-	"encoding/csv"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"regexp"
@@ -16,26 +13,24 @@ import (
 
 	"github.com/modellog/modellog/internal/nearest"
 	"github.com/modellog/modellog/lang/syntax"
+	"github.com/modellog/modellog/notebooks/published"
 	"github.com/modellog/modellog/plots"
 )
 
-// point is a row of a file of measured values, one value a row: columns "size" (number of
-// parameters) and "value", and as far as it has them "model", "family", "std", "unit", "table" (of
-// published values) and others, such as "subset" and "quantity", that say what the value is of.
+// point is a row of a file of figures, of package published: columns "size" (number of parameters)
+// and "value", and as far as it has them "model", "family", "std", "unit", "table" (of published
+// values), "lo" and "hi" (of a value that is not known exactly), and others, such as "subset" and
+// "quantity", that say what the value is of.
 type point struct {
 	model, family, unit, table string
-	size, value, std           float64           // size is 0 where the file does not tell it
+	size, value, std           float64 // size is 0 where the file does not tell it
+	lo, hi                     float64
 	shown                      string            // value ± std with the file's own digits
 	about                      map[string]string // the other columns
 }
 
 // columnsOfPoints are the columns that do not tell one curve plot from another.
-var columnsOfPoints = []string{"model", "family", "size", "value", "std", "unit", "table"}
-
-const (
-	maxPointsFile = 4 << 20
-	maxPoints     = 20_000
-)
+var columnsOfPoints = []string{"model", "family", "size", "value", "std", "lo", "hi", "unit", "table"}
 
 // readPoints reads a CSV or TSV file. It returns the columns that say what a value is of, in their order.
 func readPoints(path string) (points []point, about []string, err error) {
@@ -44,78 +39,42 @@ func readPoints(path string) (points []point, about []string, err error) {
 		return nil, nil, err
 	}
 	defer f.Close()
-	b := bufio.NewReader(io.LimitReader(f, maxPointsFile))
-	if mark, _ := b.Peek(3); string(mark) == "\xEF\xBB\xBF" {
-		b.Discard(3)
-	}
-	r := csv.NewReader(b)
-	r.FieldsPerRecord = -1
-	if strings.EqualFold(filepath.Ext(path), ".tsv") {
-		r.Comma = '\t'
-	}
-	head, err := r.Read()
+	figures, columns, err := published.Read(f, displayPath(path))
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s has no line of columns: %w", displayPath(path), err)
+		return nil, nil, err
 	}
-	for i := range head {
-		head[i] = strings.TrimSpace(head[i])
+	if !slices.Contains(columns, "size") {
+		return nil, nil, fmt.Errorf(`the columns of %s are %s; it needs "size", the number of parameters, and "value"`, displayPath(path), strings.Join(quoteAll(columns), ", "))
 	}
-	for _, needed := range []string{"size", "value"} {
-		if !slices.Contains(head, needed) {
-			return nil, nil, fmt.Errorf(`the columns of %s are %s; it needs "size", the number of parameters, and "value"`, displayPath(path), strings.Join(quoteAll(head), ", "))
-		}
-	}
-	for _, h := range head {
+	for _, h := range columns {
 		if !slices.Contains(columnsOfPoints, h) {
 			about = append(about, h)
 		}
 	}
-	for {
-		record, err := r.Read()
-		if err == io.EOF {
-			return points, about, nil
+	for _, x := range figures {
+		p := point{
+			model: x.Model, family: x.Family, unit: x.Unit, table: x.Table, size: x.Size, value: x.Value, std: x.Std,
+			lo: x.Lo, hi: x.Hi, shown: x.Printed, about: map[string]string{},
 		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", displayPath(path), err)
+		if x.PrintedLo != "" {
+			p.shown = span(x.PrintedLo, x.PrintedHi)
 		}
-		line, _ := r.FieldPos(0)
-		if len(record) != len(head) {
-			return nil, nil, fmt.Errorf("%s, line %d has %s for %s", displayPath(path), line, plural(len(record), "field"), plural(len(head), "column"))
+		if x.PrintedStd != "" {
+			p.shown += " ± " + x.PrintedStd
 		}
-		if len(points) == maxPoints {
-			return nil, nil, fmt.Errorf("%s has more than %s rows", displayPath(path), count(maxPoints))
-		}
-		p := point{about: map[string]string{}}
-		texts := map[string]*string{"model": &p.model, "family": &p.family, "unit": &p.unit, "table": &p.table}
-		numbers := map[string]*float64{"size": &p.size, "value": &p.value, "std": &p.std}
-		for i, h := range head {
-			v := strings.TrimSpace(record[i])
-			switch {
-			case texts[h] != nil:
-				*texts[h] = v
-			case numbers[h] != nil && v != "":
-				if *numbers[h], err = strconv.ParseFloat(v, 64); err != nil {
-					return nil, nil, fmt.Errorf("%s, line %d: %q is no number of the column %q", displayPath(path), line, v, h)
-				}
-			case numbers[h] != nil && h == "value":
-				return nil, nil, fmt.Errorf("%s, line %d has no value", displayPath(path), line)
-			case numbers[h] == nil:
-				p.about[h] = v
+		for _, h := range about {
+			switch h {
+			case "subset":
+				p.about[h] = x.Subset
+			case "quantity":
+				p.about[h] = x.Quantity
+			default:
+				p.about[h] = x.Other[h]
 			}
-			if v != "" {
-				switch h {
-				case "value":
-					p.shown = v + p.shown
-				case "std":
-					p.shown += " ± " + v
-				}
-			}
-		}
-		if p.std < 0 {
-			return nil, nil, fmt.Errorf("%s, line %d: a standard deviation is not below 0", displayPath(path), line)
 		}
 		points = append(points, p)
 	}
+	return points, about, nil
 }
 
 // plotScaling draws values over the size of models: from files, published or one's own, and
@@ -341,8 +300,8 @@ func panelsOf(points []point, about []string) []*scalingPanel {
 			ps = append(ps, p)
 		}
 		v := panelValue{model: pt.model, family: pt.family, table: pt.table, size: pt.size, value: pt.value, std: pt.std, shown: pt.shown}
-		if pt.std > 0 {
-			v.bar = plots.Range{Lo: pt.value - pt.std, Hi: pt.value + pt.std}
+		if lo, hi := pt.lo-pt.std, pt.hi+pt.std; lo < hi {
+			v.bar = plots.Range{Lo: lo, Hi: hi}
 		}
 		p.values = append(p.values, v)
 	}

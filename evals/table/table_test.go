@@ -163,7 +163,7 @@ func TestPublishedGroups(t *testing.T) {
 // TestPlotScaling: the constraint language draws what CSV has of measured and published figures.
 func TestPlotScaling(t *testing.T) {
 	tab := consistency(t)
-	tab.Groups[0].Rows = tab.Groups[0].Rows[:1]
+	tab.Groups[0].Rows[1].Size = 135e6
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "own.csv"), []byte(write(t, table.CSV, table.Style{}, tab)), 0o666); err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestPlotScaling(t *testing.T) {
 	if err != nil || !strings.Contains(figure, "<svg") {
 		t.Errorf("%v: %d bytes of figure", err, len(figure))
 	}
-	for _, want := range []string{`gemma3:270m-pt +measured here +53\.8679\S* ± 0\.987`, `Gemma-3-12B-pt +ModelLog Table 2 +40\.4 ± 1\.6`} {
+	for _, want := range []string{`gemma3:270m-pt +measured here +53\.8679\S* ± 0\.987`, `小模型_1 & 2 +measured here +12\.3 … 15\.06`, `Gemma-3-12B-pt +ModelLog Table 2 +40\.4 ± 1\.6`} {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("there is no %s in\n%s", want, text)
 		}

@@ -49,9 +49,10 @@ type Figure struct {
 	Lo, Hi float64
 	Std    float64 // the standard deviation, 0 for none
 	// Printed and PrintedStd are the value and the deviation with the file's
-	// own digits: "81.0", and "" where no deviation is told.
-	Printed, PrintedStd string
-	Line                int // of the file, from 1
+	// own digits: "81.0", and "" where no deviation is told. PrintedLo and PrintedHi are the
+	// interval's ends, "" where the number is known exactly.
+	Printed, PrintedStd, PrintedLo, PrintedHi string
+	Line                                      int // of the file, from 1
 }
 
 //go:embed *.csv
@@ -118,12 +119,12 @@ const (
 
 // Read reads a file of figures. Its name is used in messages, and where it ends in
 // .tsv the fields are separated by tabs. A byte-order mark is skipped. Read also
-// returns the columns that are in Other, in the file's order.
+// returns the names of all columns, in the file's order.
 //
 // It is an error, with the line, if a row has another number of fields than the
 // header, has no value, or has something in a column of numbers that is not a
 // finite number.
-func Read(r io.Reader, name string) (figures []Figure, other []string, err error) {
+func Read(r io.Reader, name string) (figures []Figure, columns []string, err error) {
 	bounded := &io.LimitedReader{R: r, N: maxBytes + 1}
 	b := bufio.NewReader(bounded)
 	if mark, _ := b.Peek(3); string(mark) == "\xEF\xBB\xBF" {
@@ -136,22 +137,19 @@ func Read(r io.Reader, name string) (figures []Figure, other []string, err error
 	}
 	head, err := c.Read()
 	if err == io.EOF {
-		return nil, nil, fmt.Errorf("%s is empty; its first line names the columns", name)
+		return nil, nil, fmt.Errorf("%s is empty and has no line of columns", name)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
+		return nil, nil, fmt.Errorf("%s has no line of columns: %w", name, err)
 	}
 	for i := range head {
 		head[i] = strings.TrimSpace(head[i])
 		if slices.Contains(head[:i], head[i]) {
 			return nil, nil, fmt.Errorf("%s has two columns %q", name, head[i])
 		}
-		if !slices.Contains(columns, head[i]) {
-			other = append(other, head[i])
-		}
 	}
 	if !slices.Contains(head, "value") {
-		return nil, nil, fmt.Errorf(`%s has the columns %s, and no column "value"`, name, strings.Join(head, ", "))
+		return nil, nil, fmt.Errorf(`the columns of %s are %q; it needs "value"`, name, head)
 	}
 	for {
 		record, err := c.Read()
@@ -159,7 +157,7 @@ func Read(r io.Reader, name string) (figures []Figure, other []string, err error
 			return nil, nil, fmt.Errorf("%s has more than %d MB", name, maxBytes>>20)
 		}
 		if err == io.EOF {
-			return figures, other, nil
+			return figures, head, nil
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
@@ -170,25 +168,21 @@ func Read(r io.Reader, name string) (figures []Figure, other []string, err error
 		}
 		f, err := figure(head, record)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s, line %d: %w", name, line, err)
+			return nil, nil, fmt.Errorf("%s, line %d %w", name, line, err)
 		}
 		f.Line = line
 		figures = append(figures, f)
 	}
 }
 
-// columns are those whose meaning is fixed.
-var columns = []string{"table", "model", "family", "size", "subset", "quantity", "unit", "value", "std", "lo", "hi"}
-
 // figure reads a row.
 func figure(head, record []string) (f Figure, err error) {
 	if len(record) != len(head) {
-		return f, fmt.Errorf("it has %d fields for %d columns", len(record), len(head))
+		return f, fmt.Errorf("has %d fields for %d columns", len(record), len(head))
 	}
-	var lo, hi string
 	texts := map[string]*string{
 		"table": &f.Table, "model": &f.Model, "family": &f.Family, "subset": &f.Subset, "quantity": &f.Quantity,
-		"unit": &f.Unit, "value": &f.Printed, "std": &f.PrintedStd, "lo": &lo, "hi": &hi,
+		"unit": &f.Unit, "value": &f.Printed, "std": &f.PrintedStd, "lo": &f.PrintedLo, "hi": &f.PrintedHi,
 	}
 	var size string
 	texts["size"] = &size
@@ -204,29 +198,31 @@ func figure(head, record []string) (f Figure, err error) {
 		}
 	}
 	if f.Printed == "" {
-		return f, errors.New("it has no value")
+		return f, errors.New("has no value")
 	}
 	f.Lo, f.Hi = math.Inf(-1), math.Inf(1)
 	for _, n := range []struct {
 		column, text string
 		to           *float64
-	}{{"size", size, &f.Size}, {"value", f.Printed, &f.Value}, {"std", f.PrintedStd, &f.Std}, {"lo", lo, &f.Lo}, {"hi", hi, &f.Hi}} {
+	}{{"size", size, &f.Size}, {"value", f.Printed, &f.Value}, {"std", f.PrintedStd, &f.Std}, {"lo", f.PrintedLo, &f.Lo}, {"hi", f.PrintedHi, &f.Hi}} {
 		if n.text == "" {
 			continue
 		}
 		if *n.to, err = strconv.ParseFloat(n.text, 64); err != nil || math.IsNaN(*n.to) || math.IsInf(*n.to, 0) {
-			return f, fmt.Errorf("%q is no number of the column %q", n.text, n.column)
+			return f, fmt.Errorf("does not have a number in the column %q but %q", n.column, n.text)
 		}
 	}
 	switch {
-	case f.Size < 0 || f.Std < 0:
-		return f, errors.New("a size or a standard deviation is not below 0")
-	case (lo == "") != (hi == ""):
-		return f, errors.New("an interval has both ends, lo and hi")
-	case lo == "":
+	case f.Size < 0:
+		return f, errors.New("has a size below 0")
+	case f.Std < 0:
+		return f, errors.New("has a standard deviation below 0")
+	case (f.PrintedLo == "") != (f.PrintedHi == ""):
+		return f, errors.New("has one end of an interval, and not both lo and hi")
+	case f.PrintedLo == "":
 		f.Lo, f.Hi = f.Value, f.Value
 	case f.Lo > f.Value || f.Value > f.Hi:
-		return f, fmt.Errorf("the value %s does not lie between lo, %s, and hi, %s", f.Printed, lo, hi)
+		return f, fmt.Errorf("has the value %s, which does not lie between lo, %s, and hi, %s", f.Printed, f.PrintedLo, f.PrintedHi)
 	}
 	return f, nil
 }

@@ -74,19 +74,19 @@ func TestTableMistake(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
-	figures, other, err := published.Read(strings.NewReader("\ufeffvalue, std,lo,hi,note,size\r\n53.90,1.0,50,60,\"a, b\",135e6\r\n-1,,,,,\r\n"), "own.csv")
+	figures, columns, err := published.Read(strings.NewReader("\ufeffvalue, std,lo,hi,note,size\r\n53.90,1.0,50,60,\"a, b\",135e6\r\n-1,,,,,\r\n"), "own.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []published.Figure{
-		{About: published.About{Size: 135e6, Other: map[string]string{"note": "a, b"}}, Value: 53.9, Lo: 50, Hi: 60, Std: 1, Printed: "53.90", PrintedStd: "1.0", Line: 2},
+		{About: published.About{Size: 135e6, Other: map[string]string{"note": "a, b"}}, Value: 53.9, Lo: 50, Hi: 60, Std: 1, Printed: "53.90", PrintedStd: "1.0", PrintedLo: "50", PrintedHi: "60", Line: 2},
 		{Value: -1, Lo: -1, Hi: -1, Printed: "-1", Line: 3},
 	}
 	if d := cmp.Diff(want, figures); d != "" {
 		t.Error(d)
 	}
-	if !slices.Equal(other, []string{"note"}) {
-		t.Error(other)
+	if !slices.Equal(columns, []string{"value", "std", "lo", "hi", "note", "size"}) {
+		t.Error(columns)
 	}
 	if figures, _, err = published.Read(strings.NewReader("model\tvalue\na \"b\"\t1\n"), "own.TSV"); err == nil {
 		t.Errorf("a quote within a field was read: %v", figures)
@@ -99,20 +99,20 @@ func TestRead(t *testing.T) {
 func TestReadMistakes(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "own.csv is empty"},
-		{"model,size\n", `no column "value"`},
+		{"model,size\n", `the columns of own.csv are ["model" "size"]; it needs "value"`},
 		{"value,model,value\n", `two columns "value"`},
-		{"model,value\na,1\nb\n", "line 3: it has 1 fields for 2 columns"},
-		{"model,value\na,1\nb,\n", "line 3: it has no value"},
-		{"value\nmany\n", `line 2: "many" is no number of the column "value"`},
-		{"value\nNaN\n", `line 2: "NaN" is no number`},
-		{"value\n-Inf\n", `line 2: "-Inf" is no number`},
-		{"value,size\n1,1e999\n", `"1e999" is no number of the column "size"`},
-		{"value,std\n1,-1\n", "line 2: a size or a standard deviation is not below 0"},
-		{"value,lo\n1,0\n", "line 2: an interval has both ends"},
-		{"value,lo,hi\n1,2,3\n", "line 2: the value 1 does not lie between lo, 2, and hi, 3"},
+		{"model,value\na,1\nb\n", "line 3 has 1 fields for 2 columns"},
+		{"model,value\na,1\nb,\n", "line 3 has no value"},
+		{"value\nmany\n", `line 2 does not have a number in the column "value" but "many"`},
+		{"value\nNaN\n", `"NaN"`},
+		{"value\n-Inf\n", `"-Inf"`},
+		{"value,size\n1,1e999\n", `in the column "size" but "1e999"`},
+		{"value,std\n1,-1\n", "line 2 has a standard deviation below 0"},
+		{"value,lo\n1,0\n", "line 2 has one end"},
+		{"value,lo,hi\n1,2,3\n", "line 2 has the value 1, which does not lie between lo, 2, and hi, 3"},
 		{"value,model\n1,\"a\n", "own.csv: parse error on line 2"},
 		{"value\n" + strings.Repeat("1\n", 20_001), "more than 20000 rows"},
-		{"value\n" + strings.Repeat(strings.Repeat("1", 4000)+"\n", 1100), "is no number"},
+		{"value\n" + strings.Repeat(strings.Repeat("1", 4000)+"\n", 1100), "does not have a number"},
 		{"model,value\n" + strings.Repeat(strings.Repeat("1", 4000)+",1\n", 1100), "more than 4 MB"},
 	} {
 		if _, _, err := published.Read(strings.NewReader(c.text), "own.csv"); err == nil || !strings.Contains(err.Error(), c.want) {
