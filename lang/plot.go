@@ -134,7 +134,7 @@ func (s *Session) plotReport(ctx context.Context, u *unit, c *syntax.Command, ar
 			Gradient: plots.Range(grad[i]),
 		})
 	}
-	title := fmt.Sprintf("%s   WMC %s, ρ %s", s.title(args[0]).formula, show(m.WMC, sig), show(m.Rho, sig))
+	title := fmt.Sprintf("%s · WMC %s · ρ %s", s.title(args[0]).formula, show(m.WMC, sig), show(m.Rho, sig))
 	return plots.NewEvents(title, events)
 }
 

@@ -312,6 +312,9 @@ func header(name, formula, short, word, style string, st Style, below []string) 
 	title := escape(clip(formula))
 	if name != "" {
 		name, _, _ = strings.Cut(name, "(") // of a schema's call only the schema
+		if short == name {
+			short = title // which tells more, though its end is cut
+		}
 		title, short = name+": "+title, name+": "+short
 	}
 	width := max(60, runewidth.StringWidth(title)+2+runewidth.StringWidth(word))

@@ -347,3 +347,14 @@ func TestStyleOf(t *testing.T) {
 		}
 	}
 }
+
+// TestLongDefinition: a name is not shown as its own definition where that is too long.
+func TestLongDefinition(t *testing.T) {
+	s := session(t)
+	r := last[*lang.Report](t, eval(t, s, `text = likelihood("A dog is a mammal. A dog is an animal. A robin is a bird. A robin is an animal.")
+text`))
+	first, _, _ := strings.Cut(r.Text(lang.Style{}), "\n")
+	if !strings.HasPrefix(first, `text: likelihood("A dog is a mammal.`) || runewidth.StringWidth(first) > 80 {
+		t.Errorf("got %q", first)
+	}
+}
