@@ -236,6 +236,10 @@ func (s *Session) newMeasuring(u *unit, data Dataset, holes []string, in *rows) 
 		return nil, errors.New("a dataset needs at least one schema")
 	}
 	m.progress = s.progress("run " + m.schemas[0].name)
+	if m.total >= 1_000_000 { // so large a number would be taken for bytes
+		thousands := s.progress("run " + m.schemas[0].name + ", thousands of rows")
+		m.progress = func(done, total int) { thousands(done/1000, total/1000) }
+	}
 	return m, nil
 }
 

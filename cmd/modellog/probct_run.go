@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/modellog/modellog/evals/probct"
 	"github.com/modellog/modellog/evals/table"
@@ -56,11 +57,14 @@ func (c *probctRunCmd) Run(ctx context.Context, std streams) error {
 	if err := table.Write(std.out, format, table.Style{Width: st.Width, Color: st.Color}, tables...); err != nil {
 		return err
 	}
-	for _, r := range results {
-		for _, g := range r.Subsets {
-			for i, b := range g.BadRows {
-				if i == 5 && g.Bad > i {
-					fmt.Fprintf(std.err, "%s: … and %d more; the file of rows has all\n", filepath.Base(g.File), g.Bad-i)
+	for i, r := range results {
+		for k, g := range r.Subsets {
+			if i > 0 && slices.Equal(g.BadRows, results[0].Subsets[k].BadRows) {
+				continue // they are bad for the same reasons
+			}
+			for n, b := range g.BadRows {
+				if n == 5 && g.Bad > n {
+					fmt.Fprintf(std.err, "%s: … and %d more; the file of rows has all\n", filepath.Base(g.File), g.Bad-n)
 					break
 				}
 				fmt.Fprintf(std.err, "%s:%d: %s\n", filepath.Base(g.File), b.Line, b.Why)

@@ -58,7 +58,7 @@ func histograms(results []*Result, subsets []Subset, k int) (*plots.Figure, erro
 		h.Columns = append(h.Columns, s.Title)
 	}
 	for _, r := range results {
-		h.Rows = append(h.Rows, r.Model.Name)
+		h.Rows = append(h.Rows, shown(r.Model.Name))
 		var rho [][]float64
 		var count [][]int
 		for _, s := range subsets {
@@ -103,7 +103,7 @@ func scaling(results []*Result, subsets []Subset, at []int) (*plots.Figure, erro
 			if g == nil || r.Model.Parameters == 0 {
 				continue
 			}
-			p := plots.ScalingPoint{Model: r.Model.Name, Family: family(r.Model.Name), Size: float64(r.Model.Parameters), Measured: true}
+			p := plots.ScalingPoint{Model: shown(r.Model.Name), Family: family(shown(r.Model.Name)), Size: float64(r.Model.Parameters), Measured: true}
 			mean, std := averaged(g, at, cacc)
 			if math.IsNaN(std) {
 				std = 0

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,11 +49,19 @@ func Run(ctx context.Context, s *lang.Session, suite *Suite, models []string, di
 	if len(o.Calibrations) == 0 {
 		o.Calibrations = Calibrations()
 	}
+	files := map[string]string{}
+	for _, name := range models {
+		file := rowsFile(name, "")
+		if other, ok := files[file]; ok {
+			return nil, fmt.Errorf("the rows of %s and %s would have one name, %s; measure them in two runs", other, name, file)
+		}
+		files[file] = name
+	}
 	m := manifest.New("probct run", o.Version)
 	for _, c := range o.Calibrations {
 		m.AddCalibration(c)
 	}
-	m.Options = map[string]string{"limit": strconv.Itoa(o.Limit), "multi": strconv.FormatBool(o.Multi)}
+	m.Options = map[string]string{"models": strings.Join(models, ", "), "limit": strconv.Itoa(o.Limit), "multi": strconv.FormatBool(o.Multi)}
 	// The data first: a run of other data is told before hours of work.
 	for _, sub := range suite.Subsets {
 		if err := m.AddData(ctx, sub.File, 0); err != nil {
@@ -67,7 +74,7 @@ func Run(ctx context.Context, s *lang.Session, suite *Suite, models []string, di
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making the run's folder: %w", err)
 	}
-	if err := sameRun(filepath.Join(dir, ManifestFile), m, models); err != nil {
+	if err := sameRun(filepath.Join(dir, ManifestFile), m); err != nil {
 		return nil, err
 	}
 
@@ -96,20 +103,13 @@ func Run(ctx context.Context, s *lang.Session, suite *Suite, models []string, di
 }
 
 // sameRun refuses to write over a run of something else.
-func sameRun(path string, now *manifest.Manifest, models []string) error {
+func sameRun(path string, now *manifest.Manifest) error {
 	then, err := manifest.Load(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("the run's folder has a manifest that cannot be read, choose another folder: %w", err)
-	}
-	var before []string
-	for _, x := range then.Models {
-		before = append(before, x.Name)
-	}
-	if !slices.Equal(before, models) {
-		return fmt.Errorf("%s has a run of %s; choose another folder for this one", filepath.Dir(path), strings.Join(before, ", "))
 	}
 	for _, d := range manifest.Compare(then, now) {
 		switch d.Kind {
@@ -140,19 +140,16 @@ func runModel(ctx context.Context, s *lang.Session, suite *Suite, name, dir stri
 	return r, w.Close()
 }
 
-// rowsFile is the name of the file of a model's rows.
+// rowsFile is the name of the file of a model's rows, after the last part of the model's name where
+// that is a path.
 func rowsFile(model, ending string) string {
-	safe := strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`/\:*?"<>|`, r) || r <= ' ' {
+	model = strings.TrimPrefix(shown(model), "gguf:")
+	return rowsPrefix + strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`:*?"<>|`, r) || r <= ' ' {
 			return '-'
 		}
 		return r
-	}, model)
-	const most = 100
-	if len(safe) > most {
-		safe = safe[len(safe)-most:]
-	}
-	return rowsPrefix + safe + ending
+	}, model) + ending
 }
 
 // Write writes the tables and figures of results into a folder.

@@ -33,7 +33,9 @@ func Tables(results []*Result) ([]*table.Table, error) {
 		t.inverse("Tables 3 and 6", "forward implication P₁ → P₂, nucleus entropy"+over(nucleus), ForwardImplication, 2, nucleus,
 			[]string{"ModelLog Table 6", "ModelLog Table 3"})
 		t.inverse("Table 7", "transitivity (P₁ ∧ P₂) → P₃, nucleus entropy"+over(nucleus), Transitivity, 3, nucleus, []string{"ModelLog Table 7"})
-		t.consistency("Table 9", "CAcc (%) of the conjunction of a row's true statements, nucleus entropy"+over(nucleus), "ModelLog Table 9", nucleus, factsCAcc)
+		if slices.ContainsFunc(t.subsets(), func(s Subset) bool { return s.Facts != "" }) {
+			t.consistency("Table 9", "CAcc (%) of the conjunction of a row's true statements, nucleus entropy"+over(nucleus), "ModelLog Table 9", nucleus, factsCAcc)
+		}
 	}
 	if len(entropy) > 0 {
 		t.consistency("Table 11", "CAcc (%) by subset, entropy", "ModelLog Table 11", entropy, cacc)
@@ -103,11 +105,17 @@ func cell(g *SubsetResult, at []int, decimals int, of func(*Aggregate) lang.Inte
 	return table.Interval(mean.Lo, mean.Hi, decimals).WithStd(std)
 }
 
+// shown is a model's name without the folders that its file is in.
+func shown(model string) string {
+	return model[strings.LastIndexAny(model, `/\`)+1:]
+}
+
 // row begins a row with a model's name.
 func row(r *Result) table.Row {
+	name := shown(r.Model.Name)
 	return table.Row{
-		About: table.About{Model: r.Model.Name, Family: family(r.Model.Name), Size: float64(r.Model.Parameters)},
-		Cells: []table.Cell{table.Text(r.Model.Name)},
+		About: table.About{Model: name, Family: family(name), Size: float64(r.Model.Parameters)},
+		Cells: []table.Cell{table.Text(name)},
 	}
 }
 
