@@ -3,6 +3,7 @@ package modellog
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
@@ -11,10 +12,17 @@ import (
 // Shower is what Show shows: a [Result], a [*Report] or a [*Run].
 type Shower interface{ result() Result }
 
+// passOn is how long the notebook may need to publish what it has taken.
+const passOn = 2 * time.Millisecond
+
 // Show shows results: in a cell in Go as the notebook shows those of the
 // constraint language, with tables, formulas and figures; elsewhere as text
-// on the standard output.
+// on the standard output. What is printed afterwards comes after them, and what was
+// printed before comes before.
 func Show(results ...Shower) error {
+	if gonbui.IsNotebook {
+		awaitPrinted()
+	}
 	for _, r := range results {
 		forms := r.result().Forms
 		if !gonbui.IsNotebook {
@@ -32,7 +40,7 @@ func Show(results ...Shower) error {
 			return fmt.Errorf("showing a result in the notebook: %w", err)
 		}
 	}
-	// What a cell prints next comes after it, and its end does not lose it.
+	// What is printed next comes after it, and the end of the cell does not lose it.
 	gonbui.Sync()
 	return nil
 }

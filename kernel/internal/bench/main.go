@@ -2,7 +2,7 @@
 // one machine: what a front-end sees, from the request to its reply and idle.
 //
 // Cells that are compared are run in turn, so that whatever else the machine does
-// meets them alike. Each differs from the one before by a number, since an unchanged program is
+// meets them alike; ratios and aims are of the least times, which it disturbs least. Each cell differs from the one before by a number, since an unchanged program is
 // not compiled again.
 //
 //	go run ./kernel/internal/bench -modellog bin/modellog
@@ -115,13 +115,13 @@ func ownCache() (string, error) {
 	return dir, os.Symlink(weights, filepath.Join(dir, "weights"))
 }
 
-func (b *bench) ours(ctx context.Context) (*frontEnd, error) {
-	return start(ctx, "modellog", nil, b.command, "kernel", "run", "--model", b.model)
+func (b *bench) ours(ctx context.Context) (*process, error) {
+	return start(ctx, b.command, "kernel", "run", "--model", b.model)
 }
 
 // bare starts GoNB as a kernel of its own.
-func (b *bench) bare(ctx context.Context) (*frontEnd, error) {
-	return start(ctx, "GoNB", nil, filepath.Join(b.tools, "gonb"), "-go_work="+b.module, "-kernel")
+func (b *bench) bare(ctx context.Context) (*process, error) {
+	return start(ctx, filepath.Join(b.tools, "gonb"), "-go_work="+b.module, "-kernel")
 }
 
 // The cells that are measured. Each takes the number that tells it from the one before.
@@ -161,16 +161,16 @@ func (b *bench) measure(ctx context.Context, cells ...measured) ([]series, error
 	out := make([]series, len(cells))
 	for i := range b.repeats + 1 {
 		for j, c := range cells {
-			o, err := c.in.run(ctx, b.cell(c.format))
+			o, err := c.in.Run(ctx, b.cell(c.format))
 			if err != nil {
 				return nil, err
 			}
-			if o.data == "" {
+			if o.Text() == "" {
 				return nil, fmt.Errorf("%s: there is no output of\n%s", c.what, c.format)
 			}
 			out[j].what = c.what
 			if i > 0 {
-				out[j].took = append(out[j].took, o.took)
+				out[j].took = append(out[j].took, o.Took)
 			}
 		}
 	}
@@ -179,7 +179,7 @@ func (b *bench) measure(ctx context.Context, cells ...measured) ([]series, error
 
 type measured struct {
 	what   string
-	in     *frontEnd
+	in     *process
 	format string
 }
 
@@ -194,18 +194,18 @@ type row struct {
 func (b *bench) table(title string, rows ...row) error {
 	fmt.Fprintf(b.out, "\n%s\n", title)
 	w := tabwriter.NewWriter(b.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "least\tmedian\tratio\taim\t\t  \n")
+	fmt.Fprint(w, "least\tmedian\tratio\taim\t\t\n")
 	for _, r := range rows {
 		ratio, aim, verdict := "", "", ""
 		if r.against != nil {
-			x := float64(r.median()) / float64(r.against.median())
+			x := float64(r.least()) / float64(r.against.least())
 			ratio = fmt.Sprintf("%.3g", x)
 			if r.atMost > 0 {
 				aim, verdict = fmt.Sprintf("≤ %g", r.atMost), met(x <= r.atMost)
 			}
 		}
 		if r.aim > 0 {
-			aim, verdict = "< "+r.aim.String(), met(r.median() < r.aim)
+			aim, verdict = "< "+r.aim.String(), met(r.least() < r.aim)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t  %s\n", ms(r.least()), ms(r.median()), ratio, aim, verdict, r.what)
 	}
@@ -231,7 +231,7 @@ func ms(d time.Duration) string {
 func (b *bench) starts(ctx context.Context) error {
 	kinds := []struct {
 		what, code string
-		start      func(context.Context) (*frontEnd, error)
+		start      func(context.Context) (*process, error)
 	}{
 		{"bare GoNB, to the first line of a Go cell", printCell, b.bare},
 		{"modellog, to the first line of a Go cell", "%%%%go\n" + printCell, b.ours},
@@ -246,13 +246,13 @@ func (b *bench) starts(ctx context.Context) error {
 				return err
 			}
 			before := time.Since(f.began)
-			o, err := f.run(ctx, b.cell(kind.code))
+			o, err := f.Run(ctx, b.cell(kind.code))
 			f.stop()
 			if err != nil {
 				return err
 			}
 			all[i].what = kind.what
-			all[i].took = append(all[i].took, before+o.first)
+			all[i].took = append(all[i].took, before+o.First)
 		}
 	}
 	return b.table("Start of the process to the first output (files of the model warm)",
@@ -271,10 +271,10 @@ func (b *bench) constraints(ctx context.Context) error {
 		return err
 	}
 	defer bare.stop()
-	if o, err := ours.run(ctx, defineCell); err != nil {
+	if o, err := ours.Run(ctx, defineCell); err != nil {
 		return err
-	} else if !strings.Contains(o.data, "dog → mammal") {
-		return fmt.Errorf("the constraint cell shows\n%s", o.data)
+	} else if !strings.Contains(o.Text(), "dog → mammal") {
+		return fmt.Errorf("the constraint cell shows\n%s", o.Text())
 	}
 	got, err := b.measure(ctx,
 		measured{"bare GoNB, fmt.Println", bare, printCell},
@@ -289,12 +289,12 @@ func (b *bench) constraints(ctx context.Context) error {
 }
 
 // quiet starts a bare GoNB that does not run go get before each cell, as ours does not.
-func (b *bench) quiet(ctx context.Context) (*frontEnd, error) {
+func (b *bench) quiet(ctx context.Context) (*process, error) {
 	f, err := b.bare(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := f.run(ctx, "%noautoget"); err != nil {
+	if _, err := f.Run(ctx, "%noautoget"); err != nil {
 		f.stop()
 		return nil, err
 	}
@@ -318,7 +318,7 @@ func (b *bench) goCells(ctx context.Context) error {
 		return err
 	}
 	defer plain.stop()
-	if _, err := ours.run(ctx, defineCell); err != nil {
+	if _, err := ours.Run(ctx, defineCell); err != nil {
 		return err
 	}
 	got, err := b.measure(ctx,
