@@ -101,7 +101,7 @@ func sample(ctx context.Context, path string, o SampleOptions) ([]Item, string, 
 		if d.ID == "" || d.Subset == "" {
 			return nil, "", fmt.Errorf("%s, line %d has no id or no subset", DecisionsFile, n)
 		}
-		x := drawnItem{Item{d.Subset, d.ID, d.Facts, d.Judge, d.Accepted}, sha256.Sum256(fmt.Appendf(nil, "%d\x00%s\x00%s", o.Seed, d.Subset, d.ID))}
+		x := drawnItem{Item(d), sha256.Sum256(fmt.Appendf(nil, "%d\x00%s\x00%s", o.Seed, d.Subset, d.ID))}
 		bySubset[d.Subset] = keepFirst(bySubset[d.Subset], x, o.N)
 	}
 	if err := lines.Err(); err != nil {
