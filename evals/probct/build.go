@@ -44,12 +44,12 @@ const DefaultRows = 1000
 // the same last target, so that no word makes up a subset.
 const (
 	targetCap = 0.05
-	lastCap   = 0.2
+	lastCap   = 0.25
 )
 
 // subjectRows is how many rows of a subset can be about the same thing.
 var subjectRows = map[string]int{
-	Transitivity: 1, ForwardImplication: 1, NegationConsistency: 1, MutualExclusivity: 4, SpatialExclusivity: 5,
+	Transitivity: 3, ForwardImplication: 2, NegationConsistency: 1, MutualExclusivity: 6, SpatialExclusivity: 6,
 }
 
 // subjectTries is how many candidates are drawn about one thing.

@@ -5,11 +5,12 @@ import (
 	_ "embed"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 )
 
-// reading is what people found who read rows of a build: a line with that build's digest, and a
+// reading is what was found when rows of a build were read: a line with that build's digest, and a
 // text in Markdown.
 //
 //go:embed reading.md
@@ -98,7 +99,7 @@ func Card(m *BuildManifest, t *Templates) []byte {
 	line("\n## Rules\n")
 	line("- *Grammatical*: articles by sound; a text that two targets share must suit both (a/an, mass, \"the\"); count and mass nouns told apart by how much rarer the plural is; no plurals, no scientific names; no target that the subject already spells (\"a swivel chair is a chair\").")
 	line("- *Monosemous*: one meaning as a noun in WordNet, or the first meaning with at least %.0f %% (a subject) or %.0f %% (a target) of the noun's occurrences in the texts that WordNet's makers tagged with senses. For places: no town of that name in another country with more than %.0f %% of the inhabitants, and no other first meaning in WordNet.", 100*subjectShare, 100*targetShare, 100*namesakeShare)
-	line("- *Salient*: frequency of at least Zipf %.1f for a subject and %.1f for a target (Zipf: decimal logarithm of occurrences in a thousand million words); a noun and not mostly another part of speech in tagged texts; a compound only if it was tagged, since the list has words; people by a surname that WordNet has of one person, Zipf %.1f. Towns: Zipf %.1f and %d inhabitants, or a capital; countries: Zipf %.1f, and no territories.", subjectZipf, targetZipf, nameZipf, cityZipf, cityPopulation, countryZipf)
+	line("- *Salient*: frequency of at least Zipf %.1f for a subject and %.1f for a target (Zipf: decimal logarithm of occurrences in a thousand million words); a noun and not mostly another part of speech in tagged texts; a compound only if it was tagged, since the list has words; a counted noun's plural not more than %.0f times rarer, unless it was tagged; none of the words in `homographs.txt`; people by a surname that WordNet has of one person, tagged, Zipf %.1f. Towns: Zipf %.1f and %d inhabitants, or a capital, and in WordNet or a million; countries: Zipf %.1f, and no territories.", subjectZipf, targetZipf, math.Pow(10, countedGap), nameZipf, cityZipf, cityPopulation, countryZipf)
 	line("- *Factual*: entailed by the taxonomy without the edges in `faults.txt`; nothing mythical or hypothetical by its definition; no disputed places, no countries on two continents.")
 	line("\nThe thresholds follow from the criteria and were set by reading rows. No model's score was looked at.")
 

@@ -146,7 +146,7 @@ func (e *english) isPlural(noun string) bool {
 
 // massNouns are nouns of things that are not counted and are no substances.
 var massNouns = []string{
-	"furniture", "clothing", "luggage", "baggage", "jewelry", "footwear", "headgear", "underwear", "machinery", "pottery", "tableware", "cutlery",
+	"alcohol", "waste", "rubbish", "meat", "furniture", "clothing", "luggage", "baggage", "jewelry", "footwear", "headgear", "underwear", "machinery", "pottery", "tableware", "cutlery",
 	"glassware", "ammunition", "artillery", "weaponry", "lumber", "wire", "cloth", "leather", "silk", "denim", "cotton", "wool", "linen", "velvet", "lace", "nylon",
 }
 
@@ -163,6 +163,9 @@ func (e *english) number(noun string, lexfile int) (Number, string) {
 	}
 	plural := e.forms.Plural(last)
 	one, many := e.words.one(last), max(FloorZipf, e.words.one(plural))
+	if plural == last {
+		return Unclear, fmt.Sprintf("%q has no plural of its own", last)
+	}
 	gap := one - many
 	why := fmt.Sprintf("%s Zipf %.1f, %s %.1f", last, one, plural, many)
 	// Of what can be poured or eaten both forms are met, and a helping of it can be

@@ -79,6 +79,9 @@ const (
 	targetZipf = 3.2
 	// nameZipf: a surname that WordNet knows one bearer of.
 	nameZipf = 3.0
+	// countedGap: a noun that is counted has a plural that is not more than thirty times
+	// rarer.
+	countedGap = 1.5
 	// minKinds: so many kinds of a target are in the frequency list. A noun without kinds
 	// that was never tagged may be in the list as another word, or as a name.
 	minKinds = 5
@@ -101,6 +104,9 @@ func living(lexfile int) bool { return lexfile == 5 || lexfile == 18 || lexfile 
 //go:embed upper.txt
 var upperText string
 
+//go:embed homographs.txt
+var homographsText string
+
 //go:embed exclusive.txt
 var exclusiveText string
 
@@ -114,7 +120,7 @@ func set(text string) map[string]bool {
 }
 
 // unfit is what a gloss says of things that do not exist, or exist no more.
-var unfit = regexp.MustCompile(`(?i)\b(mythical|mythology|mythological|legendary|imaginary|fictional|fictitious|folklore|fabled|hypothetical|supposed(ly)?|deity|goddess|god of|not a true|not true|imitation|no longer|usually considered|sometimes considered|sometimes classified)\b`)
+var unfit = regexp.MustCompile(`(?i)\b(mythical|mythology|mythological|legendary|imaginary|fictional|fictitious|folklore|fabled|hypothetical|supposed(ly)?|deity|goddess|god of|not a true|not true|imitation|no longer|usually considered|sometimes considered|sometimes classified)\b|^(any of [a-z]+ |an? )?(large |small )?extinct\b`)
 
 // taboo is what WordNet says of words that are no use in a suite.
 var taboo = regexp.MustCompile(`(?i)\b(offensive|disparag\w*|derogat\w*|ethnic slur|slur|vulgar\w*|obscen\w*|pejorative|contemptuous|insulting|prostitut\w*|genital\w*|sexual\w*|sexually|homosexual\w*|Nazi)\b`)
@@ -157,14 +163,18 @@ func (g *generator) judgeNoun(v *Verdicts, s said, target bool) {
 		g.judgeName(v, n, l)
 	case z < least:
 		v.fail(Salient, what+" rare", "%q has Zipf frequency %.1f, below %.1f", l.text, z, least)
+	case g.homographs[strings.ToLower(l.text)]:
+		v.fail(Salient, what+" perhaps another word", "the frequency list has %q as another word, too", l.text)
 	case compound && l.tags == 0:
 		v.fail(Salient, "compound unknown", "of %q the list has only the words, whose frequency (Zipf %.1f) does not tell how well known it is, and it was never tagged", l.text, z)
-	case l.parts > 0 && l.other > l.tags && !(target && l.tags > 0):
+	case l.parts > 0 && l.other > l.tags:
 		v.fail(Salient, what+" mostly no noun", "%q is met %d times as another part of speech and %d times in this meaning", l.text, l.other, l.tags)
 	case l.parts > 0 && l.tags == 0 && !compound && !target:
 		v.fail(Salient, what+" perhaps no noun", "%q is another part of speech, too, and its frequency as a noun is not known", l.text)
 	case target && l.tags == 0 && g.known(n) < minKinds:
 		v.fail(Salient, "target perhaps another word", "%q was never tagged, and %d of its kinds are in the frequency list", l.text, g.known(n))
+	case !target && l.tags == 0 && s.noun.number == Count && g.pluralGap(l.text) > countedGap:
+		v.fail(Salient, "subject perhaps another word", "%q was never tagged, and its plural %q is too rare for a noun of its frequency: the list may have a name or a foreign word", l.text, g.english.pluralOf(l.text))
 	case g.inflected(l.text):
 		v.fail(Salient, what+" perhaps no noun", "%q is an inflected verb, too, and its frequency as a noun is not known", l.text)
 	default:
@@ -198,6 +208,8 @@ func (g *generator) judgeName(v *Verdicts, n *node, name lemma) {
 		switch {
 		case l.senses > 1:
 			v.fail(Salient, "surname shared", "WordNet has %d meanings of %q, so its frequency does not tell how well known %s is", l.senses, l.text, name.text)
+		case name.tags+l.tags == 0:
+			v.fail(Salient, "name never tagged", "%q was never met in the texts that were tagged with senses", name.text)
 		case z < nameZipf:
 			v.fail(Salient, "subject rare", "%q has Zipf frequency %.1f, below %.1f", l.text, z, nameZipf)
 		default:
@@ -206,6 +218,11 @@ func (g *generator) judgeName(v *Verdicts, n *node, name lemma) {
 		return
 	}
 	v.fail(Salient, "no surname", "WordNet does not have the surname of %q by itself", name.text)
+}
+
+// pluralGap is how much rarer a noun's plural is, in Zipf.
+func (g *generator) pluralGap(text string) float64 {
+	return g.english.words.Zipf(text) - g.english.words.Zipf(g.english.pluralOf(text))
 }
 
 // known counts a node's kinds that the frequency list has.
@@ -263,6 +280,9 @@ func drawable(text string) bool {
 	for _, w := range strings.Fields(text) {
 		if strings.ToUpper(w) == w && strings.Trim(w, "IVX") != "" {
 			return false // letters for words; Roman numerals are of kings
+		}
+		if !strings.ContainsAny(strings.ToLower(w), "aeiouy") && strings.Trim(w, "IVX") != "" {
+			return false // an abbreviation
 		}
 	}
 	for _, r := range text {

@@ -26,15 +26,16 @@ type generator struct {
 	english   *english
 	templates *Templates
 
-	upper     map[string]bool // words that nobody says of a thing
-	exclusive map[string]bool // words whose kinds exclude one another
-	subjects  []*node
-	targets   map[*node]said // the nodes that can be targets and passed the rules
-	vetted    []Decision     // of all words that could be targets
-	ancestry  map[*node][]*node
-	kinds     map[*node]map[*node]bool // below, of targets
-	parents   map[*node][]*node        // of a target, the nearest targets above it
-	children  map[*node][]*node
+	upper      map[string]bool // words that nobody says of a thing
+	exclusive  map[string]bool // words whose kinds exclude one another
+	homographs map[string]bool // words whose frequency is another word's
+	subjects   []*node
+	targets    map[*node]said // the nodes that can be targets and passed the rules
+	vetted     []Decision     // of all words that could be targets
+	ancestry   map[*node][]*node
+	kinds      map[*node]map[*node]bool // below, of targets
+	parents    map[*node][]*node        // of a target, the nearest targets above it
+	children   map[*node][]*node
 }
 
 // topFile is the lexicographer's file of the nouns above all others, such as "animal", which
@@ -47,13 +48,14 @@ type option [2]*node
 func newGenerator(db *wordnet.DB, t *taxonomy, words *Words, templates *Templates) *generator {
 	g := &generator{
 		db: db, taxonomy: t, english: newEnglish(words), templates: templates,
-		upper:     set(upperText),
-		exclusive: set(exclusiveText),
-		targets:   make(map[*node]said),
-		ancestry:  make(map[*node][]*node),
-		kinds:     make(map[*node]map[*node]bool),
-		parents:   make(map[*node][]*node),
-		children:  make(map[*node][]*node),
+		upper:      set(upperText),
+		exclusive:  set(exclusiveText),
+		homographs: set(homographsText),
+		targets:    make(map[*node]said),
+		ancestry:   make(map[*node][]*node),
+		kinds:      make(map[*node]map[*node]bool),
+		parents:    make(map[*node][]*node),
+		children:   make(map[*node][]*node),
 	}
 	for _, n := range t.nodes {
 		if entityFiles[n.lexfile] == "" && n.lexfile != topFile || g.taboo(n) {

@@ -223,6 +223,9 @@ const (
 	cityZipf       = 2.8
 	cityPopulation = 200_000
 	countryZipf    = 3.5
+	// knownPopulation: a town that WordNet does not have is as large as this, since the
+	// frequency list may have its name as another word.
+	knownPopulation = 1_000_000
 	// namesakeShare: a town of another country with the same name must have less than this
 	// part of the inhabitants for the name to have one meaning.
 	namesakeShare = 0.05
@@ -344,10 +347,12 @@ func (g *generator) judgePlace(c *candidate, q *place, target bool) {
 		c.rules.fail(Salient, "rare", "%q has Zipf frequency %.1f, below %.1f", q.name, z, least)
 	case q.kind == city && q.population < cityPopulation && !q.capital:
 		c.rules.fail(Salient, "small", "%s has %d inhabitants and is no capital", q.name, q.population)
+	case g.homographs[strings.ToLower(q.name)]:
+		c.rules.fail(Salient, "rare", "the frequency list has %q as another word, too", q.name)
 	case strings.ContainsAny(q.name, "'’") && !g.english.words.has(q.name):
 		c.rules.fail(Salient, "rare", "the frequency list does not have %q", q.name)
-	case q.kind == city && strings.Contains(q.name, " ") && !q.capital && q.population < 1_000_000 && !g.hasPlace(q):
-		c.rules.fail(Salient, "compound unknown", "the words of %q do not tell how well known it is, and WordNet does not have it", q.name)
+	case q.kind == city && !q.capital && q.population < knownPopulation && !g.hasPlace(q):
+		c.rules.fail(Salient, "not in WordNet", "WordNet does not have %q, and it has %d inhabitants", q.name, q.population)
 	case q.dependent:
 		c.rules.fail(Salient, "dependent", "%s is a territory and no country", q.name)
 	default:
