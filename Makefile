@@ -5,6 +5,8 @@
 #   make repl         probe constraints at a prompt
 #   make notebook     open the notebooks in JupyterLab
 #   make notebooks    execute them all anew, or NB=01-propositions alone
+#   make test-notebooks  execute them and compare with what is shipped
+#   make test-browser    use them in JupyterLab, in Debian's chromium
 #   make test-ollama  build a real Ollama server and compare with it
 #   make figures      how far the readings are from the reference
 #   make bench        what this machine does: ns per count, readings per second
@@ -21,7 +23,7 @@ LDFLAGS := -X main.version=$(VERSION)
 
 MODELS := gemma3:270m-pt smollm2:135m-instruct
 
-.PHONY: all build demo repl notebook notebooks test figures test-ollama models bench lint fuzz clean
+.PHONY: all build demo repl notebook notebooks test test-notebooks test-browser figures test-ollama models bench lint fuzz clean
 
 all: build
 
@@ -59,6 +61,12 @@ test: figures
 figures: models
 	@go test -count=1 -v -run '^(TestOracle|TestTable8)$$' ./lm/gguf ./examples > figures.log; status=$$?; \
 	  sed -n 's/^ *[a-z0-9_]*_test.go:[0-9]*: //p; /^ *--- /p; /^FAIL/p' figures.log; rm -f figures.log; exit $$status
+
+test-notebooks: models
+	MODELLOG_TEST_NOTEBOOKS=1 go tool gotestsum --format testname -- -count=1 -timeout 30m -run '^TestOutputs$$' ./notebooks
+
+test-browser: models
+	MODELLOG_TEST_BROWSER=1 go tool gotestsum --format testname -- -count=1 -timeout 15m -run '^TestBrowser$$' ./notebooks
 
 test-ollama: models
 	cd lm/ollama/testserver && ./run

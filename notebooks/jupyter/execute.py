@@ -38,6 +38,9 @@ class Client(NotebookClient):
 
     def create_kernel_manager(self):
         manager = super().create_kernel_manager()
+        # One of the user's would run another modellog.
+        if not Path(manager.kernel_spec.resource_dir).is_relative_to(sys.prefix):
+            raise Failure(f"the kernel in {sys.prefix} is missing; run this by make notebooks")
         if self.cache:
             manager.kernel_spec.env["MODELLOG_CACHE"] = self.cache
         return manager
