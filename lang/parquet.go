@@ -46,12 +46,12 @@ func (r *rows) openParquet(f *os.File, path string, holes []string) (err error) 
 		return fmt.Errorf("its columns are %s, and each of the holes %s needs one of texts or numbers", strings.Join(quoteAll(names), ", "), strings.Join(quoteAll(holes), ", "))
 	}
 	r.total = int(min(file.NumRows(), math.MaxInt32))
-	r.next = parquetRows(parquet.NewReader(file), hole, len(holes))
+	r.next = parquetRows(parquet.MultiRowGroup(file.RowGroups()...).Rows(), hole, len(holes))
 	return nil
 }
 
 // parquetRows hands over a file's rows; hole tells of a column's index which hole it fills.
-func parquetRows(reader *parquet.Reader, hole map[int]int, holes int) func() ([]string, int, error) {
+func parquetRows(reader parquet.RowReader, hole map[int]int, holes int) func() ([]string, int, error) {
 	buffer := make([]parquet.Row, 64)
 	var ready []parquet.Row
 	var ended error

@@ -156,7 +156,6 @@ type Aggregate struct {
 	n, events, rhos   int
 	sure, open        int
 	factSure, factMay int
-	facts             int
 	aboveSure, above  int
 }
 
