@@ -15,8 +15,8 @@
 //	{"id": 4, "op": "model"}
 //	{"id": 5, "op": "cancel", "of": 1}
 //
-// with ids of its own, and need not wait for one to end before the next, but
-// the session does one thing at a time. The kernel answers a request with any
+// with ids of its own, and need not wait for one to end before the next: those of a connection are
+// answered in their order. The kernel answers a request with any
 // number of results and one end, each with the request's id:
 //
 //	{"id": 1, "result": {"kind": "report", …}, "data": {"text/plain": "…", "text/html": "…"}}
@@ -101,8 +101,14 @@ type Client struct {
 
 	mu      sync.Mutex
 	next    int64
-	waiting map[int64]chan Response
+	waiting map[int64]*call
 	err     error // why nothing comes any more
+}
+
+// call is a request that is waited for.
+type call struct {
+	responses chan Response // closed after the end, or when no more can come
+	left      chan struct{} // closed when nobody waits any more
 }
 
 // Open connects to the kernel whose Go cell this program runs in.
@@ -121,7 +127,7 @@ func Dial(ctx context.Context, path string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the kernel: %w", err)
 	}
-	c := &Client{nc: nc, waiting: map[int64]chan Response{}}
+	c := &Client{nc: nc, waiting: map[int64]*call{}}
 	go c.read()
 	return c, nil
 }
@@ -137,16 +143,20 @@ func (c *Client) read() {
 			continue
 		}
 		c.mu.Lock()
-		ch := c.waiting[r.ID]
+		w := c.waiting[r.ID]
 		if r.End {
 			delete(c.waiting, r.ID)
 		}
 		c.mu.Unlock()
-		if ch != nil {
-			ch <- r
-			if r.End {
-				close(ch)
-			}
+		if w == nil {
+			continue
+		}
+		select {
+		case w.responses <- r:
+		case <-w.left:
+		}
+		if r.End {
+			close(w.responses)
 		}
 	}
 	err := s.Err()
@@ -156,9 +166,9 @@ func (c *Client) read() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.err = err
-	for id, ch := range c.waiting {
+	for id, w := range c.waiting {
 		delete(c.waiting, id)
-		close(ch)
+		close(w.responses)
 	}
 }
 
@@ -177,9 +187,14 @@ func (c *Client) write(r Request) error {
 }
 
 // do sends a request and hands its responses to each, until the last or until
-// each returns an error. When ctx ends, the kernel is told to stop.
+// each returns an error. When ctx ends, the kernel is told to stop, and nothing that it
+// still answers is taken for an answer.
 func (c *Client) do(ctx context.Context, r Request, each func(Response) error) error {
-	ch := make(chan Response, 16)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	w := &call{responses: make(chan Response, 16), left: make(chan struct{})}
+	defer close(w.left)
 	c.mu.Lock()
 	if c.err != nil {
 		defer c.mu.Unlock()
@@ -187,45 +202,43 @@ func (c *Client) do(ctx context.Context, r Request, each func(Response) error) e
 	}
 	c.next++
 	r.ID = c.next
-	c.waiting[r.ID] = ch
+	c.waiting[r.ID] = w
 	c.mu.Unlock()
-	if err := c.write(r); err != nil {
-		c.mu.Lock()
-		delete(c.waiting, r.ID)
-		c.mu.Unlock()
-		return fmt.Errorf("asking the kernel: %w", err)
-	}
-	stop := context.AfterFunc(ctx, func() {
+	leave := func(err error) error {
 		// Without a connection there is nothing to cancel.
-		_ = c.write(Request{ID: 0, Op: "cancel", Of: r.ID})
-	})
-	defer stop()
-	var failed error
-	for resp := range ch {
-		if resp.Error != nil && failed == nil {
-			failed = resp.Error
+		_ = c.write(Request{Op: "cancel", Of: r.ID})
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.waiting, r.ID)
+		return err
+	}
+	if err := c.write(r); err != nil {
+		return leave(fmt.Errorf("asking the kernel: %w", err))
+	}
+	for {
+		var resp Response
+		var ok bool
+		select {
+		case <-ctx.Done():
+		case resp, ok = <-w.responses:
 		}
-		if failed != nil {
-			continue // to the end, so that the next request is not held up
+		switch {
+		case ctx.Err() != nil:
+			return leave(context.Cause(ctx))
+		case !ok:
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return fmt.Errorf("asking the kernel: %w", c.err)
+		case resp.Error != nil:
+			return resp.Error
 		}
 		if err := each(resp); err != nil {
-			failed = err
-			_ = c.write(Request{ID: 0, Op: "cancel", Of: r.ID})
-			continue
+			return leave(err)
 		}
 		if resp.End {
 			return nil
 		}
 	}
-	if failed == nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		failed = fmt.Errorf("asking the kernel: %w", c.err)
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return failed
 }
 
 // Eval evaluates a program in the kernel's session. Each result goes to emit as soon

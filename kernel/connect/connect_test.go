@@ -152,6 +152,77 @@ func TestCancel(t *testing.T) {
 	t.Error("the session was not stopped")
 }
 
+// TestOrder sends requests without waiting for the answers: each sees what those before have done.
+func TestOrder(t *testing.T) {
+	_, path := serve(t)
+	nc, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	const n = 200
+	for i := range n {
+		fmt.Fprintf(nc, "{\"id\":%d,\"op\":\"define\",\"program\":\"x%d\"}\n{\"id\":%d,\"op\":\"names\"}\n", 2*i+1, i, 2*i+2)
+	}
+	in := bufio.NewScanner(nc)
+	for i := range 2 * n {
+		var r Response
+		if !in.Scan() || json.Unmarshal(in.Bytes(), &r) != nil || r.ID != int64(i+1) || r.Error != nil || i%2 == 1 && len(r.Names) != i/2+1 {
+			t.Fatalf("answer %d is %.200s", i+1, in.Text())
+		}
+	}
+}
+
+// TestNoStaleReply ends contexts while answers are on their way: whoever has gone gets none of them, and who asks
+// next gets their own.
+func TestNoStaleReply(t *testing.T) {
+	_, path := serve(t)
+	c := dial(t, path)
+	if err := c.Eval(canceled(), "a", func(Result) error { t.Error("a result"); return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that was done: %v", err)
+	}
+	long := strings.Repeat("x\n", 200) + "y"
+	for i := range 100 {
+		ctx, cancel := context.WithCancel(context.Background())
+		n := 0
+		err := c.Eval(ctx, long, func(Result) error {
+			if ctx.Err() != nil {
+				t.Fatal("a result after the context")
+			}
+			if n++; n == i%7+1 {
+				cancel()
+			}
+			return nil
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("%v", err)
+		}
+		var mine string
+		if err := c.Eval(context.Background(), fmt.Sprint("own", i), func(r Result) error { mine += r.Data["text/plain"]; return nil }); err != nil || mine != fmt.Sprint("own", i) {
+			t.Fatalf("%q %v", mine, err)
+		}
+	}
+	// The last answer and the end of the context, at once.
+	for range 500 {
+		ctx, cancel := context.WithCancel(context.Background())
+		go cancel()
+		if err := c.Eval(ctx, "a", func(Result) error { return nil }); err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.waiting) != 0 {
+		t.Errorf("%d requests are still waited for", len(c.waiting))
+	}
+}
+
+func canceled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
 func TestServerGone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)

@@ -117,6 +117,8 @@ func (s *Server) serve(nc net.Conn) {
 	}
 	defer wg.Wait()
 	defer cancel()
+	turn := make(chan struct{}) // closed when the request before is over
+	close(turn)
 	in := lines(nc)
 	for in.Scan() {
 		var r Request
@@ -143,7 +145,11 @@ func (s *Server) serve(nc net.Conn) {
 		}
 		running[r.ID] = stop
 		mu.Unlock()
+		before, after := turn, make(chan struct{})
+		turn = after
 		wg.Go(func() {
+			defer close(after)
+			<-before
 			end := s.answer(own, r, respond)
 			mu.Lock()
 			delete(running, r.ID)
