@@ -12,6 +12,9 @@ import (
 
 // Article is "a" or "an", as the sound of a word's beginning asks for.
 func Article(text string) string {
+	if strings.HasPrefix(strings.ToLower(text), "hors d") {
+		return "an"
+	}
 	if word, _, _ := strings.Cut(strings.ReplaceAll(text, " ", "-"), "-"); vowelSound(word) {
 		return "an"
 	}
@@ -19,12 +22,14 @@ func Article(text string) string {
 }
 
 // silentH are beginnings whose h is not heard.
-var silentH = []string{"heir", "honest", "honor", "honour", "hour", "hors d"}
+var silentH = []string{"heir", "honest", "honor", "honour", "hour"}
 
 func vowelSound(word string) bool {
 	lower := strings.ToLower(word)
 	first, _ := utf8.DecodeRuneInString(lower)
-	if word != lower && strings.ToUpper(word) == word && len(word) > 1 && !strings.ContainsAny(lower, "aeiouy") {
+	// Capitals alone are spelt out (an FBI agent, an X-ray), unless there are enough of
+	// them with vowels to make a word (a NATO member).
+	if word != lower && strings.ToUpper(word) == word && (len(word) <= 3 || !strings.ContainsAny(lower, "aeiouy")) {
 		return strings.ContainsRune("aefhilmnorsx", first) // letters are spelt: an FBI agent
 	}
 	has := func(beginnings []string) bool {
