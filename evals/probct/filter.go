@@ -186,15 +186,29 @@ func (g *generator) judgeNoun(v *Verdicts, s said, target bool) {
 			v.fail(Salient, "register", "WordNet marks %q as %s", l.text, u.lemmas[0].text)
 		}
 	}
-	if m := register.FindString(n.gloss); m != "" {
+	marks := g.marked(n)
+	if m := marks.register; m != "" {
 		v.fail(Salient, "register", "WordNet's definition of %q has the word %q", l.text, m)
 	}
 	if !n.instance && n.lexfile == 18 && dead(n) {
 		v.fail(Factual, "definition", "WordNet has %q, a person, as a kind", l.text)
 	}
-	if m := unfit.FindString(definition(n.gloss)); m != "" {
+	if m := marks.unfit; m != "" {
 		v.fail(Factual, "definition", "WordNet's definition of %q has the word %q", l.text, m)
 	}
+}
+
+// marks are the words of a definition that speak against its noun.
+type marks struct{ register, unfit string }
+
+// marked returns a node's marks, which are looked for once.
+func (g *generator) marked(n *node) marks {
+	m, ok := g.marks[n]
+	if !ok {
+		m = marks{register.FindString(n.gloss), unfit.FindString(definition(n.gloss))}
+		g.marks[n] = m
+	}
+	return m
 }
 
 // judgeName judges how well known a person is: by the surname, if WordNet has it as a word for that

@@ -36,6 +36,7 @@ type generator struct {
 	kinds      map[*node]map[*node]bool // below, of targets
 	parents    map[*node][]*node        // of a target, the nearest targets above it
 	children   map[*node][]*node
+	marks      map[*node]marks
 }
 
 // topFile is the lexicographer's file of the nouns above all others, such as "animal", which
@@ -56,6 +57,7 @@ func newGenerator(db *wordnet.DB, t *taxonomy, words *Words, templates *Template
 		kinds:      make(map[*node]map[*node]bool),
 		parents:    make(map[*node][]*node),
 		children:   make(map[*node][]*node),
+		marks:      make(map[*node]marks),
 	}
 	for _, n := range t.nodes {
 		if entityFiles[n.lexfile] == "" && n.lexfile != topFile || g.taboo(n) {

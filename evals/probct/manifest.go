@@ -15,8 +15,9 @@ import (
 type BuildManifest struct {
 	Modellog   string             `json:"modellog"` // the version that built it
 	Seed       uint64             `json:"seed"`
-	Rows       int                `json:"rows"`  // asked for of each subset, at most
-	Judge      string             `json:"judge"` // "rules", or "llm"
+	Rows       int                `json:"rows"`          // asked for of each subset, at most
+	RawLimit   int                `json:"raw,omitempty"` // candidates of each subset, at most; all where it is 0
+	Judge      string             `json:"judge"`         // "rules", or "llm"
 	Model      string             `json:"model,omitempty"`
 	Unparsable int                `json:"unparsable,omitempty"` // answers of the model that were neither yes nor no
 	Sources    []Source           `json:"sources"`
@@ -47,7 +48,7 @@ type Source struct {
 
 func newManifest(o BuildOptions) (*BuildManifest, error) {
 	m := &BuildManifest{
-		Modellog: o.Version, Seed: o.Seed, Rows: o.Rows, Judge: RulesJudge,
+		Modellog: o.Version, Seed: o.Seed, Rows: o.Rows, RawLimit: o.Raw, Judge: RulesJudge,
 		Templates: digestOf(o.Templates.Text), Files: make(map[string]string),
 	}
 	if o.LLM != nil {
