@@ -43,8 +43,7 @@ repl: build
 JUPYTER = python3 notebooks/jupyter/environment.py
 
 notebook: models
-	@env=$$($(JUPYTER)) && cd notebooks && PATH="$$env/bin:$$PATH" JUPYTER_PREFER_ENV_PATH=1 \
-	  exec "$$env/bin/jupyter" lab --ServerApp.log_level=WARN 01-propositions.ipynb
+	@env=$$($(JUPYTER)) && exec "$$env/bin/python" notebooks/jupyter/lab.py
 
 # Executed from a new kernel, each; the outputs are saved in place.
 notebooks: models

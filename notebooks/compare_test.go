@@ -34,6 +34,7 @@ var (
 	rules   = regexp.MustCompile(`[─—_=\-]{3,}`)
 	bars    = regexp.MustCompile(`[▁-▏░▒▓]+`)
 	colour  = regexp.MustCompile(`#[0-9A-Fa-f]{6}\b`)
+	ansi    = regexp.MustCompile("\x1b\\[[0-9;]*m")
 	dataURI = regexp.MustCompile(`data:[a-z]+/[a-z+]+;base64,[A-Za-z0-9+/=]*`)
 	// ids that GoNB gives to what it shows.
 	randomID = regexp.MustCompile(`\b(gonb_[a-z_]*?)_?[0-9a-f]{6,}(?:-[0-9a-f]+)*\b`)
@@ -231,8 +232,8 @@ func compare(shipped, now notebook) (faults []string) {
 				add("%s is shipped as %s, and %s now", which, kind(x), kind(y))
 				continue
 			}
-			if found := differences(string(x.Text), string(y.Text)); found != "" {
-				add("%s, %s:\n%s", which, x.Name, found)
+			if found := differences(x.shown(), y.shown()); found != "" {
+				add("%s, %s:\n%s", which, kind(x), found)
 			}
 			for _, mime := range slices.Sorted(maps.Keys(x.Data)) {
 				a, b := string(x.Data[mime]), string(y.Data[mime])
@@ -260,8 +261,11 @@ func compare(shipped, now notebook) (faults []string) {
 
 // kind says what sort of output it is.
 func kind(o output) string {
-	if o.Type == "stream" {
+	switch o.Type {
+	case "stream":
 		return o.Name
+	case "error":
+		return "the error " + o.EName
 	}
 	return o.Type + " of " + strings.Join(slices.Sorted(maps.Keys(o.Data)), ", ")
 }
@@ -397,6 +401,7 @@ func TestFaults(t *testing.T) {
 		"no count": func(n *notebook) { n.Cells[1].ExecutionCount = nil },
 		"times":    func(n *notebook) { n.Cells[1].Metadata["execution"] = []byte("{}") },
 		"error":    func(n *notebook) { n.Cells[2].Outputs[0].Type = "error" },
+		"no error": func(n *notebook) { n.Cells[2].Metadata["tags"] = []byte(`["raises-exception"]`) },
 		"warning":  func(n *notebook) { n.Cells[2].Outputs[0] = output{Type: "stream", Name: "stderr", Text: "!"} },
 		"nothing":  func(n *notebook) { n.Cells[2].Outputs[0].Data = bundle{"text/latex": "x"} },
 		"figure":   func(n *notebook) { n.Cells[2].Outputs[0].Data["image/svg+xml"] = "<svg/>" },
