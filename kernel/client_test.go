@@ -109,6 +109,7 @@ type client struct {
 	shell, control, stdin, subs zmq4.Socket
 	replies, controls, inputs   chan *wire.Message
 	published                   chan *wire.Message
+	over                        map[string]bool // requests whose idle has been seen
 }
 
 func dial(t *testing.T, c wire.Connection) *client {
@@ -116,7 +117,7 @@ func dial(t *testing.T, c wire.Connection) *client {
 	ctx, cancel := context.WithCancel(context.Background())
 	id := zmq4.WithID(zmq4.SocketIdentity(wire.NewID()))
 	f := &client{
-		t: t, signer: wire.NewSigner(c.Key), session: wire.NewID(),
+		t: t, signer: wire.NewSigner(c.Key), session: wire.NewID(), over: map[string]bool{},
 		shell: zmq4.NewDealer(ctx, id), control: zmq4.NewDealer(ctx, id), stdin: zmq4.NewDealer(ctx, id), subs: zmq4.NewSub(ctx),
 	}
 	t.Cleanup(func() {
@@ -232,6 +233,9 @@ func (f *client) await(id string) *ran {
 	state := ""
 	for state != "idle" {
 		m := f.next(f.published, patient)
+		if f.over[m.ParentID()] {
+			f.t.Errorf("a %s after the idle of what it belongs to", m.Header.MsgType)
+		}
 		if m.ParentID() != id {
 			continue
 		}
@@ -248,6 +252,7 @@ func (f *client) await(id string) *ran {
 		r.types = append(r.types, m.Header.MsgType)
 		r.published = append(r.published, m)
 	}
+	f.over[id] = true
 	return r
 }
 

@@ -454,7 +454,7 @@ func (g *goCells) question(m *wire.Message, runes []rune, pos int) (map[string]a
 		return nil, nil
 	}
 	word := pos
-	for word > 0 && (runes[word-1] == '_' || unicode.IsLetter(runes[word-1]) || unicode.IsDigit(runes[word-1])) {
+	for word > 0 && inGoName(runes[word-1]) {
 		word--
 	}
 	for i := word - 1; i >= 0 && runes[i] != '\n'; i-- {
@@ -510,10 +510,46 @@ func fromUTF16(runes []rune, units int) int {
 
 // inspect is the content of the inspect_reply for a Go cell.
 func (g *goCells) inspect(m *wire.Message, runes []rune, pos int) map[string]any {
-	got, _ := g.question(m, runes, pos)
-	data, _ := got["data"].(map[string]any)
-	if len(data) == 0 {
-		return map[string]any{"status": "ok", "found": false, "data": map[string]any{}, "metadata": map[string]any{}}
+	answer := map[string]any{"status": "ok", "found": false, "data": map[string]any{}, "metadata": map[string]any{}}
+	// GoNB itself looks for a name before the cursor, for ever where there is none.
+	at, ok := goName([]rune(forGoNB(string(runes))), pos)
+	if !ok {
+		return answer
 	}
-	return map[string]any{"status": "ok", "found": true, "data": data, "metadata": map[string]any{}}
+	got, _ := g.question(m, runes, at)
+	if data, _ := got["data"].(map[string]any); len(data) > 0 {
+		answer["found"], answer["data"] = true, data
+	}
+	return answer
+}
+
+func inGoName(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// goName returns where the name at a position, or just before it, begins; inside of a call's parentheses, and
+// not on a name, that is the function's.
+func goName(runes []rune, pos int) (int, bool) {
+	pos = min(pos, len(runes))
+	start := func(end int) int {
+		for end > 0 && inGoName(runes[end-1]) {
+			end--
+		}
+		return end
+	}
+	if at := start(pos); at < len(runes) && inGoName(runes[at]) {
+		return at, true
+	}
+	depth := 0
+	for i := pos - 1; i >= 0; i-- {
+		switch runes[i] {
+		case ')':
+			depth++
+		case '(':
+			if depth--; depth >= 0 {
+				continue
+			}
+			at := start(i)
+			return at, at < i
+		}
+	}
+	return 0, false
 }

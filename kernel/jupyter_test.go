@@ -97,6 +97,7 @@ func gone(t *testing.T, variable string, within time.Duration) {
 // TestJupyter runs the tests in Python: jupyter_kernel_test's own suite, restarts,
 // interrupts, and nbclient.
 func TestJupyter(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
@@ -176,27 +177,36 @@ func process(t *testing.T, shell, mark string) (*exec.Cmd, wire.Connection) {
 	return nil, c
 }
 
-// TestKernelKilled kills the kernel itself under a running Go cell: GoNB, gopls
-// and the cell's program go, too.
+// TestKernelKilled kills the kernel itself under a running Go cell, whose program ignores signals: GoNB, gopls
+// and the program go, too, and so do their files.
 func TestKernelKilled(t *testing.T) {
 	needGo(t)
+	t.Parallel()
 	mark := marked()
 	cmd, c := process(t, `exec "$kernel" "$run" "$file"`, mark)
 	f := dial(t, c)
-	f.run("%%go\n!true").ok()
-	f.start("%%go\n!sleep 1000", nil)
-	time.Sleep(300 * time.Millisecond)
-	if n := len(withVariable(t, mark)); n < 4 { // kernel, gonb, gopls, sleep
+	files := strings.TrimSpace(f.run("%%go\n!echo $GONB_TMP_DIR").ok().text("stdout"))
+	if _, err := os.Stat(files); err != nil || !strings.HasPrefix(filepath.Base(files), "gonb_") {
+		t.Fatalf("%q: %v", files, err)
+	}
+	f.start("%%go\nimport (\"os/signal\"; \"syscall\")\n%%\nsignal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)\nfmt.Println(\"deaf\")\nfor { time.Sleep(time.Hour) }", nil)
+	for m := f.next(f.published, patient); m.Header.MsgType != "stream"; m = f.next(f.published, patient) {
+	}
+	if n := len(withVariable(t, mark)); n < 4 { // kernel, gonb, gopls, the program
 		t.Errorf("only %d processes: %v", n, withVariable(t, mark))
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
-	gone(t, mark, 8*time.Second)
+	gone(t, mark, 10*time.Second)
+	if _, err := os.Stat(files); err == nil {
+		t.Errorf("%s is left", files)
+	}
 }
 
 // TestParentGone ends the process that started the kernel.
 func TestParentGone(t *testing.T) {
 	needGo(t)
+	t.Parallel()
 	mark := marked()
 	cmd, c := process(t, `JPY_PARENT_PID=$$ "$kernel" "$run" "$file" & read wait; exit`, mark)
 	f := dial(t, c)
@@ -207,9 +217,32 @@ func TestParentGone(t *testing.T) {
 	gone(t, mark, 10*time.Second)
 }
 
+// TestUnderPID1 has process 1 of a container start the kernel.
+func TestUnderPID1(t *testing.T) {
+	unshare := "unshare --pid --fork --mount-proc "
+	if out, err := exec.Command("sh", "-c", unshare+"true").CombinedOutput(); err != nil {
+		t.Skipf("no container can be made: %v: %s", err, out)
+	}
+	t.Parallel()
+	mark := marked()
+	_, c := process(t, unshare+`sh -c 'JPY_PARENT_PID=$$ "$kernel" "$run" "$file" & wait'`, mark)
+	f := dial(t, c)
+	f.run("a = prob(0.5)").ok()
+	time.Sleep(2 * parentPoll)
+	f.run("wmc(a)").ok()
+	if _, err := (&GoOptions{ToolsDir: toolsDir(t)}).binary(); err == nil {
+		if r := f.run("%%go\n!echo $$").ok(); r.text("stdout") == "" {
+			t.Error("a Go cell prints nothing")
+		}
+	}
+	f.send(f.control, "shutdown_request", object{"restart": false})
+	gone(t, mark, 10*time.Second)
+}
+
 // TestParentIsNotWatched has a kernel's parent go away that did not ask for the
 // kernel to follow.
 func TestParentIsNotWatched(t *testing.T) {
+	t.Parallel()
 	mark := marked()
 	cmd, c := process(t, `"$kernel" "$run" "$file" & read wait; exit`, mark)
 	f := dial(t, c)
@@ -224,6 +257,7 @@ func TestParentIsNotWatched(t *testing.T) {
 
 // TestSignals ends a process by the signals that Jupyter, or a user, sends.
 func TestSignals(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
 		mark := marked()
 		cmd, c := process(t, `exec "$kernel" "$run" "$file"`, mark)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"reflect"
 	"runtime"
 	"slices"
@@ -227,6 +229,27 @@ func TestInterrupt(t *testing.T) {
 		}
 		if r := f.await(queued); r.reply["status"] != "aborted" {
 			t.Errorf("the queued cell: %v", r.reply)
+		}
+		if got := plain(f.run("wmc(a)").ok().of("execute_result")[0]); got != "0.25" {
+			t.Errorf("afterwards: %s", got)
+		}
+	}
+	// At any moment.
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 40 {
+		id := f.start("wmc(a)\n"+slowProgram(), nil)
+		time.Sleep(time.Duration(rng.IntN(30_000)) * time.Microsecond)
+		begin := time.Now()
+		for len(f.replies) == 0 { // one that comes before the cell is for nothing
+			f.send(f.control, "interrupt_request", object{})
+			f.next(f.controls, time.Second)
+			time.Sleep(5 * time.Millisecond)
+		}
+		if r := f.await(id); r.reply["ename"] != "Interrupted" {
+			t.Errorf("%v", r.reply)
+		}
+		if d := time.Since(begin); d > time.Second {
+			t.Errorf("stopped after %v", d)
 		}
 		if got := plain(f.run("wmc(a)").ok().of("execute_result")[0]); got != "0.25" {
 			t.Errorf("afterwards: %s", got)
@@ -511,6 +534,62 @@ func TestNonsense(t *testing.T) {
 		}
 	}
 	f.run("prob(0.5)").ok()
+}
+
+// TestSameIDs has requests on shell and control with one id, as a client and its manager may send.
+func TestSameIDs(t *testing.T) {
+	k := serve(t, Options{}, nil)
+	f := dial(t, k.o.Connection)
+	id := f.start("wmc(prob(0.5))", nil)
+	m := &wire.Message{Header: wire.NewHeader(f.session, "kernel_info_request"), Content: []byte("{}")}
+	m.Header.MsgID = id
+	frames, err := f.signer.Encode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.control.SendMulti(zmq4.NewMsgFrom(frames...)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		ch   chan *wire.Message
+		want string
+	}{{f.replies, "execute_reply"}, {f.controls, "kernel_info_reply"}} {
+		if m := f.next(c.ch, 5*time.Second); m.ParentID() != id || m.Header.MsgType != c.want || content(t, m)["status"] != "ok" {
+			t.Errorf("%s %s", m.Header.MsgType, m.Content)
+		}
+	}
+}
+
+// TestRawGarbage writes what is no ZeroMQ to the ports while a front-end works.
+func TestRawGarbage(t *testing.T) {
+	k := serve(t, Options{}, nil)
+	c := k.o.Connection
+	f := dial(t, c)
+	f.run("a = prob(0.25)").ok()
+	rng := rand.New(rand.NewPCG(5, 6))
+	greeting := append([]byte{0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0, 'N', 'U', 'L', 'L'}, make([]byte, 48)...)
+	for i := range 60 {
+		_, address := c.Address([]int{c.ShellPort, c.ControlPort, c.StdinPort, c.IOPubPort, c.HeartbeatPort}[i%5])
+		nc, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		data := make([]byte, 1+rng.IntN(300))
+		for j := range data {
+			data[j] = byte(rng.Uint32())
+		}
+		if i%2 == 0 {
+			data = append(greeting, data...)
+		}
+		nc.SetDeadline(time.Now().Add(time.Second))
+		if _, err := nc.Write(data); err == nil && i%3 == 0 {
+			nc.Close()
+		}
+		if got := plain(f.run("wmc(a)").ok().of("execute_result")[0]); got != "0.25" {
+			t.Fatal(got)
+		}
+	}
 }
 
 // TestTwoFrontEnds runs cells from two front-ends at a time.

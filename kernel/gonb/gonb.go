@@ -5,7 +5,8 @@
 // [Child.Do]); it is asked for a sign of life all the time and killed when there is
 // none; and when it is gone, for whatever reason, so are the programs it left
 // behind, its language server, and its files. When this process is killed, GoNB is told
-// to end by the system (on Linux).
+// to end by the system, and a watchdog, a small process of its own, kills two seconds later what
+// is still there (on Linux).
 //
 // # Order
 //
@@ -72,6 +73,7 @@ type Child struct {
 	tmp    string // GoNB's own temporary folder, once it is known
 	mark   string // KEY=VALUE in the environment of everything that comes from this child
 	proc   *process
+	guard  *watchdog // nil where there can be none
 	born   time.Time
 
 	conns [channels]*zmtp.Conn // complete before Start returns
@@ -152,6 +154,10 @@ func (c *Child) start(ctx context.Context) error {
 		defer log.Close()
 	}
 	cmd.Stdout, cmd.Stderr = log, log
+	// Without a shell there is no watchdog; it is needed only when this process is killed.
+	if c.guard, err = startWatchdog(c.mark); err == nil {
+		c.guard.remove(c.dir)
+	}
 	proc, err := startProcess(cmd)
 	if err != nil {
 		return err
@@ -274,6 +280,9 @@ func (c *Child) connect(ctx context.Context, conn wire.Connection) (err error) {
 	if tmp := strings.TrimSpace(out.String()); filepath.IsAbs(tmp) && strings.HasPrefix(filepath.Base(tmp), "gonb_") {
 		c.mu.Lock()
 		c.tmp = tmp
+		if c.guard != nil {
+			c.guard.remove(tmp)
+		}
 		c.mu.Unlock()
 	}
 	return nil
@@ -548,6 +557,10 @@ func (c *Child) cleanUp() {
 	os.RemoveAll(c.dir)
 	if c.tmp != "" {
 		os.RemoveAll(c.tmp)
+	}
+	if c.guard != nil {
+		c.guard.stop()
+		c.guard = nil
 	}
 }
 
