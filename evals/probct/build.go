@@ -175,8 +175,6 @@ func build(ctx context.Context, o BuildOptions) (_ *BuildManifest, err error) {
 	return b.manifest, nil
 }
 
-const maxLicence = 1 << 20
-
 // umask is taken from what temporary files get, which only the owner can read.
 const umask = 0o022
 
@@ -333,9 +331,13 @@ func (b *builder) place(decisions string) error {
 	if err := replace(filepath.Join(b.o.Out, CardFile), Card(b.manifest, b.o.Templates)); err != nil {
 		return err
 	}
-	// WordNet's licence goes with what is made from it, where it lies beside the files.
-	if text, err := os.ReadFile(filepath.Join(b.o.WordNet, "LICENSE")); err == nil && len(text) < maxLicence {
-		if err := replace(filepath.Join(b.o.Out, "LICENSE.WordNet"), text); err != nil {
+	// WordNet's licence goes with what is made from it.
+	licence, err := b.g.db.Licence()
+	if err != nil {
+		return err
+	}
+	if licence != "" {
+		if err := replace(filepath.Join(b.o.Out, "LICENSE.WordNet"), []byte(licence)); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// senses is index.sense, with the counts of cntlist.rev where that is there.
+// senses is index.sense, or what the other files say in its place, with the counts of
+// cntlist.rev where that is there.
 type senses struct {
 	byKey  map[string]Sense
 	byWord map[word][]string
@@ -57,7 +58,26 @@ func (db *DB) readSenses() (*senses, error) {
 		return db.senses, nil
 	}
 	s := &senses{byKey: make(map[string]Sense), byWord: make(map[word][]string)}
-	err := db.lines("index.sense", func(line string) error {
+	_, err := os.Stat(filepath.Join(db.dir, "index.sense"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = db.deriveSenses(s)
+	case err == nil:
+		err = db.indexedSenses(s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := db.counts(s); err != nil {
+		return nil, err
+	}
+	db.senses = s
+	return s, nil
+}
+
+// indexedSenses reads index.sense.
+func (db *DB) indexedSenses(s *senses) error {
+	return db.lines("index.sense", func(line string) error {
 		f := &fields{rest: line}
 		key := f.next("the sense key")
 		at := f.number("the synset's offset", 10, maxOffset)
@@ -78,35 +98,128 @@ func (db *DB) readSenses() (*senses, error) {
 		s.byWord[w] = append(s.byWord[w], key)
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	// The counts of cntlist.rev are the ones that index.sense was made from; some
-	// releases have them only there.
-	if _, err := os.Stat(filepath.Join(db.dir, "cntlist.rev")); err == nil {
-		err := db.lines("cntlist.rev", func(line string) error {
-			f := &fields{rest: line}
-			key := f.next("the sense key")
-			f.number("the sense number", 10, maxSenses)
-			tags := f.number("the tag count", 10, maxTags)
-			if f.err != nil {
-				return f.err
+}
+
+// deriveSenses makes out of the other files what index.sense would say, but for the counts: some
+// distributions leave it out (Debian has it in a package of its own).
+func (db *DB) deriveSenses(s *senses) error {
+	for _, pos := range []POS{Noun, Verb, Adjective, Adverb} {
+		if _, err := os.Stat(filepath.Join(db.dir, "data."+pos.file())); errors.Is(err, fs.ErrNotExist) && pos != Noun {
+			continue
+		}
+		numbers := make(map[string]map[ID]int)
+		err := db.lines("index."+pos.file(), func(line string) error {
+			lemma, ids, err := parseIndex(line, pos)
+			if err != nil {
+				return err
 			}
-			// It counts senses, too, that are in the release no more.
-			if sense, ok := s.byKey[key]; ok && sense.Tags == 0 {
-				sense.Tags = tags
-				s.byKey[key] = sense
+			numbers[lemma] = make(map[ID]int, len(ids))
+			for i, id := range ids {
+				numbers[lemma][id] = i + 1
 			}
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("reading the WordNet in %s: %w", db.dir, err)
+		// A satellite's key names the head of its cluster, which may stand behind it.
+		type satellite struct {
+			synset *Synset
+			head   ID
+		}
+		heads := make(map[ID]*Synset)
+		var satellites []satellite
+		add := func(y *Synset, tail string) error {
+			for i, w := range y.Words {
+				lemma := fold(w.Lemma)
+				if slices.ContainsFunc(y.Words[:i], func(v Word) bool { return fold(v.Lemma) == lemma }) {
+					continue // spelt with capitals and without: the first counts
+				}
+				number := numbers[lemma][y.ID]
+				if number == 0 {
+					return fmt.Errorf("the WordNet in %s has %q in the synset %v and not in index.%s", db.dir, w.Lemma, y.ID, pos.file())
+				}
+				key := fmt.Sprintf("%s%%%d:%02d:%02d:%s", strings.ReplaceAll(lemma, " ", "_"), keyType(y), y.Lexfile, w.LexID, tail)
+				s.byKey[key] = Sense{Key: key, Lemma: lemma, Synset: y.ID, Number: number}
+				at := word{lemma, pos}
+				s.byWord[at] = append(s.byWord[at], key)
+			}
+			return nil
+		}
+		err = db.lines("data."+pos.file(), func(line string) error {
+			y, err := parseSynset(line)
+			if err != nil {
+				return err
+			}
+			if !y.Satellite {
+				heads[y.ID] = y
+				return add(y, ":")
+			}
+			if to := y.To(similar); len(to) > 0 {
+				satellites = append(satellites, satellite{y, to[0]})
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, x := range satellites {
+			head := heads[x.head]
+			if head == nil {
+				return fmt.Errorf("the WordNet in %s has the satellite %v of %v, which is no head", db.dir, x.synset.ID, x.head)
+			}
+			w := head.Words[0]
+			if err := add(x.synset, fmt.Sprintf("%s:%02d", strings.ReplaceAll(fold(w.Lemma), " ", "_"), w.LexID)); err != nil {
+				return err
+			}
+		}
 	}
-	db.senses = s
-	return s, nil
+	return nil
+}
+
+// similar is the pointer from a satellite to its head.
+const similar Relation = "&"
+
+// keyType is the number that stands for a synset's part of speech in a sense key.
+func keyType(s *Synset) int {
+	switch {
+	case s.Satellite:
+		return 5
+	case s.ID.POS == Verb:
+		return 2
+	case s.ID.POS == Adjective:
+		return 3
+	case s.ID.POS == Adverb:
+		return 4
+	}
+	return 1
+}
+
+// counts reads the counts of cntlist.rev, which are the ones that index.sense was made from;
+// some releases have them only there, and some have no such file.
+func (db *DB) counts(s *senses) error {
+	_, err := os.Stat(filepath.Join(db.dir, "cntlist.rev"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the WordNet in %s: %w", db.dir, err)
+	}
+	return db.lines("cntlist.rev", func(line string) error {
+		f := &fields{rest: line}
+		key := f.next("the sense key")
+		f.number("the sense number", 10, maxSenses)
+		tags := f.number("the tag count", 10, maxTags)
+		if f.err != nil {
+			return f.err
+		}
+		// It counts senses, too, that are in the release no more.
+		if sense, ok := s.byKey[key]; ok && sense.Tags == 0 {
+			sense.Tags = tags
+			s.byKey[key] = sense
+		}
+		return nil
+	})
 }
 
 // Locate finds a WordNet's folder: dir, where it is not ""; else the first that has one of

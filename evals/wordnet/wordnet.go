@@ -153,8 +153,8 @@ type DB struct {
 	data   map[POS]*os.File
 }
 
-// Open opens the WordNet in a folder. It must have index.noun and data.noun;
-// index.sense is needed where senses are asked for.
+// Open opens the WordNet in a folder. It must have index.noun and data.noun. Where it has no
+// index.sense, the senses are those that the other files imply.
 func Open(dir string) (*DB, error) {
 	for _, name := range []string{"index.noun", "data.noun"} {
 		fi, err := os.Stat(filepath.Join(dir, name))
@@ -173,6 +173,29 @@ func Open(dir string) (*DB, error) {
 
 // Dir is the folder of the files.
 func (db *DB) Dir() string { return db.dir }
+
+// Licence is the licence that stands at the head of the nouns' file; "" where there is none.
+func (db *DB) Licence() (string, error) {
+	f, err := db.open(Noun)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	lines := bufio.NewScanner(io.NewSectionReader(f, 0, 64<<10))
+	for lines.Scan() {
+		line, ok := strings.CutPrefix(lines.Text(), "  ")
+		if !ok {
+			break
+		}
+		// Each line has its number.
+		_, line, _ = strings.Cut(strings.TrimLeft(line, " "), " ")
+		text.WriteString(strings.TrimRight(line, " \r") + "\n")
+	}
+	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
+		return "", fmt.Errorf("reading the WordNet in %s: %w", db.dir, err)
+	}
+	return text.String(), nil
+}
 
 // Close closes the files.
 func (db *DB) Close() error {

@@ -88,6 +88,10 @@ func TestTrouble(t *testing.T) {
 		t.Error(d, s.Satellite)
 	}
 
+	if got, err := db.Licence(); err != nil || got != "A licence that says what may be done.\n" {
+		t.Errorf("the licence is %q, %v", got, err)
+	}
+
 	sense, ok, err := db.SenseOf("ratio 3:1", ID{Noun, 192})
 	if err != nil || !ok || sense.Key != "ratio_3:1%1:10:00::" || sense.Tags != 3 {
 		t.Errorf("%v %v %v", sense, ok, err)
@@ -268,6 +272,35 @@ func TestWhole(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestDerivedSenses makes the senses of a whole WordNet without its index.sense and compares them
+// with that.
+func TestDerivedSenses(t *testing.T) {
+	db := whole(t)
+	want := &senses{byKey: make(map[string]Sense), byWord: make(map[word][]string)}
+	if _, err := os.Stat(filepath.Join(db.Dir(), "index.sense")); err != nil {
+		t.Skipf("%s has no index.sense to compare with", db.Dir())
+	}
+	if err := db.indexedSenses(want); err != nil {
+		t.Fatal(err)
+	}
+	got := &senses{byKey: make(map[string]Sense), byWord: make(map[word][]string)}
+	if err := db.deriveSenses(got); err != nil {
+		t.Fatal(err)
+	}
+	wrong := 0
+	for key, w := range want.byKey {
+		w.Tags = 0
+		if g, ok := got.byKey[key]; !ok || g != w {
+			if wrong++; wrong < 10 {
+				t.Errorf("%s: %+v, want %+v", key, g, w)
+			}
+		}
+	}
+	if len(got.byKey) != len(want.byKey) || len(got.byWord) != len(want.byWord) || wrong > 0 {
+		t.Errorf("%d senses of %d words, want %d of %d; %d are wrong", len(got.byKey), len(got.byWord), len(want.byKey), len(want.byWord), wrong)
 	}
 }
 
