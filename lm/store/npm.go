@@ -4,8 +4,6 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -28,17 +26,7 @@ type npm struct {
 // download has npm put a package's archive into the folder, and returns its path. The
 // folder is emptied first. None of the package's scripts is run.
 func (n *npm) download(ctx context.Context, pkg Package) (string, error) {
-	const tries = 3
-	for try := 1; ; try++ {
-		path, err := n.downloadOnce(ctx, pkg)
-		if err == nil || try == tries || !errors.Is(err, ErrBroken) {
-			return path, err
-		}
-		n.notice(fmt.Sprintf("the download of %s broke off; trying again (%d of %d)", pkg.Name, try+1, tries))
-		if err := sleep(ctx, time.Duration(try)*time.Second); err != nil {
-			return "", err
-		}
-	}
+	return retrying(ctx, pkg, n.notice, n.downloadOnce)
 }
 
 func (n *npm) downloadOnce(ctx context.Context, pkg Package) (string, error) {
@@ -175,23 +163,7 @@ func copyTarMember(ctx context.Context, w io.Writer, archive string, m Member) e
 		if h.Size != m.Size {
 			return bad("%s in %s has %d bytes and should have %d", m.Path, archive, h.Size, m.Size)
 		}
-		sum := sha256.New()
-		out := &errorWriter{w: w}
-		n, err := io.Copy(io.MultiWriter(out, sum), t)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case out.err != nil:
-			return out.err
-		case err != nil:
-			return bad("%s in %s is damaged: %v", m.Path, archive, err)
-		case n != m.Size:
-			return bad("%s in %s unpacks to %d bytes and should have %d", m.Path, archive, n, m.Size)
-		}
-		if got := hex.EncodeToString(sum.Sum(nil)); got != m.SHA256 {
-			return bad("%s in %s has the SHA-256 %s and should have %s", m.Path, archive, got, m.SHA256)
-		}
-		return nil
+		return unpack(ctx, w, t, archive, m)
 	}
 	return bad("%s has no file %s", archive, m.Path)
 }

@@ -62,13 +62,18 @@ type pip struct {
 // download has pip put a package's wheel into the folder p.dir, and returns the
 // wheel's path. The folder is emptied first.
 func (p *pip) download(ctx context.Context, pkg Package) (string, error) {
+	return retrying(ctx, pkg, p.notice, p.downloadOnce)
+}
+
+// retrying downloads a package, again and after a while where the connection breaks off.
+func retrying(ctx context.Context, pkg Package, notice func(string), once func(context.Context, Package) (string, error)) (string, error) {
 	const tries = 3
 	for try := 1; ; try++ {
-		path, err := p.downloadOnce(ctx, pkg)
+		path, err := once(ctx, pkg)
 		if err == nil || try == tries || !errors.Is(err, ErrBroken) {
 			return path, err
 		}
-		p.notice(fmt.Sprintf("the download of %s broke off; trying again (%d of %d)", pkg.Name, try+1, tries))
+		notice(fmt.Sprintf("the download of %s broke off; trying again (%d of %d)", pkg.Name, try+1, tries))
 		if err := sleep(ctx, time.Duration(try)*time.Second); err != nil {
 			return "", err
 		}
