@@ -15,8 +15,7 @@ type candidate struct {
 	subset string
 	rules  Verdicts
 
-	subjectFails bool   // what it is about fails a criterion, whatever is said of it
-	key          string // of the target, for the cap
+	subjectFails bool // what it is about fails a criterion, whatever is said of it
 }
 
 // generator draws candidates.
