@@ -74,7 +74,7 @@ type goCells struct {
 	mu     sync.Mutex
 	child  *gonb.Child       // the one that was started last, living or dead
 	told   bool              // that the last one died has been said
-	asked  bool              // a program waits for input
+	asked  time.Time         // since when a program waits for input; zero where none does
 	comms  map[string]string // comm id → target name, of open ones
 	closed bool
 }
@@ -340,7 +340,7 @@ func (g *goCells) run(c *cell, m *wire.Message, code string, store bool) (map[st
 			g.ask(c, ask)
 		})
 	g.mu.Lock()
-	g.asked = false
+	g.asked = time.Time{}
 	g.mu.Unlock()
 	if err != nil {
 		g.mu.Lock()
@@ -401,7 +401,7 @@ func (g *goCells) interrupt(child *gonb.Child, over <-chan struct{}) {
 // ask passes on that a program wants input.
 func (g *goCells) ask(c *cell, m *wire.Message) {
 	g.mu.Lock()
-	g.asked = true
+	g.asked = time.Now()
 	g.mu.Unlock()
 	err := g.k.sockets.Stdin.Send(g.k.encode(&wire.Message{
 		Identities: c.request.Identities,
@@ -413,16 +413,21 @@ func (g *goCells) ask(c *cell, m *wire.Message) {
 	}
 }
 
+// settle is how long GoNB may need after it has asked to be ready for an answer: one that comes sooner, which no
+// user can type but a program may send, is lost.
+const settle = 100 * time.Millisecond
+
 // typed passes on what the user typed.
 func (g *goCells) typed(m *wire.Message) {
 	g.mu.Lock()
 	asked := g.asked
-	g.asked = false
+	g.asked = time.Time{}
 	g.mu.Unlock()
 	child := g.current()
-	if !asked || child == nil {
+	if asked.IsZero() || child == nil {
 		return
 	}
+	time.Sleep(time.Until(asked.Add(settle)))
 	request, err := gonb.Complete(m, nil)
 	if err == nil {
 		err = child.Send(gonb.Stdin, request)
