@@ -10,6 +10,7 @@
 #   make test-ollama  build a real Ollama server and compare with it
 #   make figures      how far the readings are from the reference
 #   make bench        what this machine does: ns per count, readings per second
+#   make bench-suite  the readings of a ProbCT suite beside other programs
 #   make lint         gofmt, go vet, staticcheck
 
 # The engine's C and C++ are 16 times slower without these. -w: the warnings are
@@ -23,7 +24,7 @@ LDFLAGS := -X main.version=$(VERSION)
 
 MODELS := gemma3:270m-pt smollm2:135m-instruct
 
-.PHONY: all build demo repl notebook notebooks test test-notebooks test-browser figures test-ollama models bench lint fuzz clean
+.PHONY: all build demo repl notebook notebooks test test-notebooks test-browser figures test-ollama models bench bench-suite lint fuzz clean
 
 all: build
 
@@ -72,6 +73,12 @@ test-ollama: models
 
 bench: models
 	go test -timeout 1h -run '^$$' -bench . -benchmem ./logic ./calibrate ./lm/gguf
+
+# Other programs are installed into an environment in the cache folder, some
+# gigabytes; what cannot be is passed over. BENCH="-rows 20 -peers ollama" asks for less.
+bench-suite: models
+	@go build -o bin/bench-suite ./bench/suite
+	@bin/bench-suite -out bench/results $(BENCH)
 
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt'ed:"; gofmt -l .; exit 1; }

@@ -1,0 +1,183 @@
+package bench_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modellog/modellog/bench"
+	"github.com/modellog/modellog/evals/probct"
+	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/lm"
+	"github.com/modellog/modellog/lm/gguf"
+)
+
+func pass(rows ...[]float64) bench.Pass {
+	var p bench.Pass
+	for _, row := range rows {
+		var out []*float64
+		for _, x := range row {
+			if x == 0 {
+				out = append(out, nil)
+				continue
+			}
+			out = append(out, &x)
+		}
+		p.LogP = append(p.LogP, out)
+	}
+	return p
+}
+
+func TestCompare(t *testing.T) {
+	d, err := bench.Compare(pass([]float64{-1, -2}, []float64{-3}), pass([]float64{-1.5, 0}, []float64{-2.75}))
+	if want := (bench.Difference{Events: 3, Compared: 2, Most: 0.5, Mean: 0.375}); err != nil || d != want {
+		t.Errorf("%+v, %v, want %+v", d, err, want)
+	}
+	for name, other := range map[string]bench.Pass{
+		"a prefix less": pass([]float64{-1, -2}),
+		"a target less": pass([]float64{-1}, []float64{-3}),
+		"no number":     pass([]float64{-1, math.NaN()}, []float64{-3}),
+	} {
+		if d, err := bench.Compare(pass([]float64{-1, -2}, []float64{-3}), other); err == nil {
+			t.Errorf("%s: %+v and no error", name, d)
+		}
+	}
+}
+
+type contestant struct {
+	name    string
+	seconds []float64
+	log     *[]string
+	err     error
+}
+
+func (c *contestant) Name() string    { return c.name }
+func (c *contestant) Setting() string { return "" }
+func (c *contestant) Run(context.Context) (bench.Pass, error) {
+	*c.log = append(*c.log, c.name)
+	s := c.seconds[0]
+	c.seconds = c.seconds[1:]
+	return bench.Pass{Seconds: s}, c.err
+}
+
+func TestInterleave(t *testing.T) {
+	var log []string
+	a, b := &contestant{name: "a", seconds: []float64{3, 1, 2}, log: &log}, &contestant{name: "b", seconds: []float64{5, 6, 4}, log: &log}
+	got, err := bench.Interleave(t.Context(), []bench.Contestant{a, b}, 3, func(string, float64) {})
+	if err != nil || strings.Join(log, "") != "ababab" || got[0].Best() != 1 || got[1].Best() != 4 {
+		t.Errorf("%v, order %v", err, log)
+	}
+	b.seconds, b.err = []float64{1}, errors.New("broken")
+	if _, err := bench.Interleave(t.Context(), []bench.Contestant{b}, 1, func(string, float64) {}); err == nil || err.Error() != "b: broken" {
+		t.Errorf("%v", err)
+	}
+}
+
+// A peer that is not installed is passed over with Python's own words.
+func TestPeerThatIsMissing(t *testing.T) {
+	python, err := bench.Environment(t.Context(), t.TempDir(), "ollama", func(string) {})
+	if err != nil {
+		t.Skip("there is no python3")
+	}
+	if out, err := exec.Command(python, "-c", "import torch").CombinedOutput(); err == nil {
+		t.Skipf("this python3 has torch %s", out)
+	}
+	prefixes := []bench.Prefix{{Text: "a", Tokens: []lm.Token{1}, Targets: []lm.Token{2}, Pieces: []string{"b"}}}
+	_, err = bench.StartPeer(t.Context(), prefixes, bench.PeerOptions{Kind: "transformers", Python: python, Model: "none.gguf", Threads: 1})
+	if err == nil || !strings.Contains(err.Error(), "No module named 'torch'") {
+		t.Errorf("%v", err)
+	}
+	_, err = bench.StartPeer(t.Context(), prefixes, bench.PeerOptions{Kind: "ollama", Python: python, Model: "none", Threads: 1, Server: "127.0.0.1:1"})
+	if err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestSuite(t *testing.T) {
+	r := modeltest.SmolLM
+	m, err := gguf.Open(t.Context(), r.Path(t), gguf.Options{Name: r.Name, Digest: r.SHA256, Precision: gguf.Native, Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	suite, err := probct.Load(filepath.Join("..", "evals", "probct", "suite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := bench.NewSuite(t.Context(), m, suite, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Readings().Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, seen := 0, map[string]bool{}
+	for i, p := range s.Prefixes {
+		if seen[p.Text] {
+			t.Errorf("%q is there twice", p.Text)
+		}
+		seen[p.Text] = true
+		var text strings.Builder
+		for k, token := range p.Tokens {
+			if k > 0 || !p.BOS {
+				text.Write(m.Piece(token))
+			}
+		}
+		if text.String() != p.Text {
+			t.Errorf("tokens of %q are %q", p.Text, text.String())
+		}
+		err := m.Read(t.Context(), [][]lm.Token{p.Tokens}, func(_ int, d lm.Distribution) error {
+			var z float64
+			for _, l := range d.Logits {
+				z += math.Exp(float64(l))
+			}
+			for k, target := range p.Targets {
+				events++
+				if string(m.Piece(target)) != p.Pieces[k] {
+					t.Errorf("target %q is %q", p.Pieces[k], m.Piece(target))
+				}
+				if want := float64(d.Logits[target]) - math.Log(z); math.Abs(*got.LogP[i][k]-want) > 1e-4 {
+					t.Errorf("log P(%q | %q) is %v, want %v", p.Pieces[k], p.Text, *got.LogP[i][k], want)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if events != s.Events || events < 10 {
+		t.Errorf("%d events, and %d were counted", s.Events, events)
+	}
+
+	// What is written has all of it.
+	measured, err := bench.Interleave(t.Context(), []bench.Contestant{s.Command(), s.Readings()}, 1, func(string, float64) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := &bench.Report{Model: m.Info(), Suite: s, Reference: got, Measured: measured, Skipped: []bench.Skipped{{Name: "other", Why: "it is not there"}}}
+	dir := t.TempDir()
+	if err := bench.Save(dir, "suite", bench.NewCircumstances("test", 1), []*bench.Report{report}); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string][]string{
+		"suite.txt": {r.Name, "modellog probct run", "1.00", "skipped: it is not there"},
+		"suite.csv": {"contestant", r.Name + ",native,"},
+	} {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range want {
+			if !strings.Contains(string(text), w) {
+				t.Errorf("%s lacks %q:\n%s", file, w, text)
+			}
+		}
+	}
+}
