@@ -17,7 +17,9 @@ import (
 // (Tables 2 and 10), conclusions against premises (Tables 3, 6 and 7), true statements (Table 9), and
 // the other calibrations (Tables 11 and 12). The results are of the same suite.
 //
-// A mean over nucleus values has their sample standard deviation behind ±.
+// A mean over nucleus values has their sample standard deviation behind ±. As CSV, where all tables
+// are one, the column "in" says which of them a figure is in ("Tables 2 and 10"), and
+// "calibration" what was measured under.
 func Tables(results []*Result) ([]*table.Table, error) {
 	if len(results) == 0 {
 		return nil, fmt.Errorf("tables of no results")
@@ -129,8 +131,8 @@ func family(model string) string {
 	return name
 }
 
-// add finishes a table: published figures follow those that were measured.
-func (t *tables) add(x *table.Table, names ...string) {
+// add finishes a table of figures under a calibration: published ones follow those that were measured.
+func (t *tables) add(x *table.Table, m calibrate.Method, names ...string) {
 	for _, name := range names {
 		figures, err := published.Table(name)
 		if err != nil {
@@ -144,6 +146,11 @@ func (t *tables) add(x *table.Table, names ...string) {
 		}
 		if len(g.Rows) > 0 {
 			x.Groups = append(x.Groups, g)
+		}
+	}
+	for _, g := range x.Groups {
+		for i := range g.Rows {
+			g.Rows[i].Other = map[string]string{"in": x.Number, "calibration": m.String()}
 		}
 	}
 	t.out = append(t.out, x)
@@ -192,11 +199,12 @@ func (t *tables) consistency(number, caption, name string, at []int, of func(*Ag
 		g.Rows = append(g.Rows, line)
 	}
 	x.Groups = []table.Group{g}
+	method := t.results[0].Calibrations[at[0]].Method
 	if name == "" {
-		t.add(x)
+		t.add(x, method)
 		return
 	}
-	t.add(x, name)
+	t.add(x, method, name)
 }
 
 // inverse is a table of how probable a subset's conclusion is beside its premises: of n
@@ -243,7 +251,7 @@ func (t *tables) inverse(number, caption, name string, n int, at []int, from []s
 	if name == ForwardImplication {
 		x.Notes = append(x.Notes, "The paper's CAcc for forward implication is another in Tables 3 and 6 (75.4, 57.8, 44.1, 38.3 for Gemma-3) than in Tables 2 and 10 (79.7, 65.1, 50.8, 45.2); it does not say why.")
 	}
-	t.add(x, from...)
+	t.add(x, t.results[0].Calibrations[at[0]].Method, from...)
 }
 
 // counts is what became of each subset's rows, which for models is Table 4, and I of Table 1.
@@ -264,7 +272,7 @@ func (t *tables) counts() {
 	for _, r := range t.results {
 		for _, s := range r.Subsets {
 			line := row(r)
-			line.Subset = s.Title
+			line.Subset, line.Other = s.Title, map[string]string{"in": x.Number}
 			whole := func(n int) table.Cell { return table.Number(float64(n), 0) }
 			line.Cells = append(line.Cells, table.Text(s.Title), whole(s.Rows), whole(s.Scored), whole(s.Multi), whole(s.Bad), table.Number(s.Info, 3))
 			g.Rows = append(g.Rows, line)
