@@ -254,12 +254,14 @@ func TestGoComms(t *testing.T) {
 	if d := comm(); d.Address != "#comm_open_ack" || d.Value != true {
 		t.Errorf("%v", d)
 	}
+	f.begun = id
 	f.await(id).ok()
 	id = f.start("%%go\nimport \"github.com/janpfeifer/gonb/gonbui/comms\"\n%%\nin := comms.Listen[string](\"/in\")\ncomms.Send(\"/out\", \"ready\")\nfmt.Println(\"got\", <-in.C)", nil)
 	if d := comm(); d.Address != "/out" || d.Value != "ready" {
 		t.Errorf("%v", d)
 	}
 	f.send(f.shell, "comm_msg", object{"comm_id": "c1", "data": data{"/in", "a click"}})
+	f.begun = id
 	if r := f.await(id).ok(); r.text("stdout") != "got a click\n" {
 		t.Errorf("%q", r.text("stdout"))
 	}
