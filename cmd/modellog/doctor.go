@@ -45,6 +45,7 @@ func (c *doctorCmd) Run(ctx context.Context, std streams) error {
 	}
 	findings = append(findings, models...)
 	findings = append(findings, pipFinding(ctx), ollamaFinding(ctx), cacheFinding(ctx))
+	findings = append(findings, kernelFindings(ctx)...)
 	st := lang.StyleOf(std.out)
 	var broken bool
 	for _, f := range findings {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,10 +35,11 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"models": useModels,
-			"status": status,
-			"make":   makeFile,
-			"void":   voidWeights,
+			"models":  useModels,
+			"status":  status,
+			"make":    makeFile,
+			"void":    voidWeights,
+			"without": without,
 		},
 		Condition: func(name string) (bool, error) {
 			if name != "models" {
@@ -66,6 +68,17 @@ func useModels(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(os.MkdirAll(weights, 0o777))
 	ts.Check(os.MkdirAll(ts.Getenv("MODELLOG_CACHE"), 0o777))
 	ts.Check(os.Symlink(weights, filepath.Join(ts.Getenv("MODELLOG_CACHE"), "weights")))
+}
+
+// without takes the folders that have some programs out of PATH: without PROGRAM ….
+func without(ts *testscript.TestScript, _ bool, programs []string) {
+	dirs := slices.DeleteFunc(filepath.SplitList(ts.Getenv("PATH")), func(dir string) bool {
+		return slices.ContainsFunc(programs, func(p string) bool {
+			_, err := exec.LookPath(filepath.Join(dir, p))
+			return err == nil
+		})
+	})
+	ts.Setenv("PATH", strings.Join(dirs, string(filepath.ListSeparator)))
 }
 
 // status runs a command and insists on its exit status: status 2 modellog …. What

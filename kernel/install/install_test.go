@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"image/png"
 	"os"
 	"os/exec"
@@ -89,7 +90,7 @@ func TestWithoutGo(t *testing.T) {
 		}
 	}
 	s, err := Look(context.Background(), data)
-	if err != nil || len(s.Specs) != 2 || s.Go != "" || s.Tools || s.Module {
+	if err != nil || len(s.Specs) != 2 || s.Specs[0].Command != o.Command || s.Go != "" || len(s.Missing) != 3 || s.Current || s.Module != "" {
 		t.Errorf("%+v %v", s, err)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(r.Spec)); err != nil || len(entries) != 1 {
@@ -129,7 +130,7 @@ func TestModule(t *testing.T) {
 		"local/local.go":     "package local\n\nimport _ \"" + modulePath + "\"\n",
 		"other/other.go":     "package other\n",
 	})
-	if err := copyModule(context.Background(), goCommand, source, dest); err != nil {
+	if err := copyModule(context.Background(), goCommand, source, dest, "v1"); err != nil {
 		t.Fatal(err)
 	}
 	var files []string
@@ -140,7 +141,7 @@ func TestModule(t *testing.T) {
 		}
 		return err
 	})
-	if got, want := strings.Join(files, " "), "data/text go.mod inner/deep/deep.go local/local.go root.go"; got != want {
+	if got, want := strings.Join(files, " "), ".modellog data/text go.mod inner/deep/deep.go local/local.go root.go"; got != want {
 		t.Errorf("copied %s, want %s", got, want)
 	}
 	cell := t.TempDir()
@@ -157,9 +158,12 @@ func TestModule(t *testing.T) {
 			t.Fatalf("go %v: %s %v", args, out, err)
 		}
 	}
+	if got := moduleVersion(dest); got != "v1" {
+		t.Errorf("it is of %q", got)
+	}
 	// What cannot be built is not put in its place.
 	writeFiles(t, source, map[string]string{"root.go": "package modellog\n\nvar x int = \"\"\n"})
-	if err := copyModule(context.Background(), goCommand, source, dest); err == nil || !strings.Contains(err.Error(), "trying a Go cell") {
+	if err := copyModule(context.Background(), goCommand, source, dest, "v1"); err == nil || !strings.Contains(err.Error(), "trying a Go cell") {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dest, "inner")); err != nil {
@@ -193,6 +197,9 @@ func TestPins(t *testing.T) {
 	sum, err := assets.ReadFile("assets/tools.sum")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got := fmt.Sprint(Tools()); !regexp.MustCompile(`^\[\{gonb v0\.11\.4\} \{goimports v0\.\S+\} \{gopls v0\.21\.1\}\]$`).MatchString(got) {
+		t.Errorf("the tools are %s", got)
 	}
 	for pkg, version := range map[string]string{"github.com/janpfeifer/gonb": "v0.11.4", "golang.org/x/tools/gopls": "v0.21.1"} {
 		if !regexp.MustCompile(regexp.QuoteMeta(pkg+" "+version) + `(\s|$)`).Match(mod) {

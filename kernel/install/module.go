@@ -25,7 +25,7 @@ func prepareModule(ctx context.Context, goCommand string, o Options) error {
 		return fmt.Errorf("the cells in Go will work, but without modellog's helpers: %w", err)
 	}
 	fmt.Fprintf(o.Progress, "preparing the helpers for Go cells from %s\n", source)
-	if err := copyModule(ctx, goCommand, source, ModuleDir(o.Data)); err != nil {
+	if err := copyModule(ctx, goCommand, source, ModuleDir(o.Data), o.Version); err != nil {
 		return fmt.Errorf("the cells in Go will work, but without modellog's helpers: %w", err)
 	}
 	return nil
@@ -104,7 +104,7 @@ var helpers = []string{".", "./local"}
 
 // copyModule copies the packages of a module that Go cells can import, those of the same module that they
 // need, go.mod and go.sum, and makes sure that cells can be built with them offline.
-func copyModule(ctx context.Context, goCommand, source, dest string) error {
+func copyModule(ctx context.Context, goCommand, source, dest, version string) error {
 	// What other modules are needed is downloaded here, if it is not there yet.
 	args := append([]string{"list", "-deps", "-json=Dir,ImportPath,GoFiles,EmbedFiles,Module"}, helpers...)
 	out, err := goOutput(ctx, goCommand, source, nil, args...)
@@ -142,6 +142,9 @@ func copyModule(ctx context.Context, goCommand, source, dest string) error {
 		}
 		if len(own) == 0 {
 			return errors.New("there are no packages to import")
+		}
+		if err := os.WriteFile(filepath.Join(tmp, versionFile), []byte(version+"\n"), 0o644); err != nil {
+			return err
 		}
 		return tryCell(ctx, goCommand, tmp)
 	})

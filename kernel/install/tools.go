@@ -12,11 +12,34 @@ import (
 	"strings"
 )
 
-// tools are the programs that Go cells need, and their packages. goimports is our own around golang.org/x/tools.
-var tools = []struct{ name, pkg string }{
-	{"gonb", "github.com/janpfeifer/gonb"},
-	{"goimports", "./goimports"},
-	{"gopls", "golang.org/x/tools/gopls"},
+// tools are the programs that Go cells need, their packages, and the modules whose versions theirs are. goimports
+// is our own around golang.org/x/tools.
+var tools = []struct{ name, pkg, module string }{
+	{"gonb", "github.com/janpfeifer/gonb", "github.com/janpfeifer/gonb"},
+	{"goimports", "./goimports", "golang.org/x/tools"},
+	{"gopls", "golang.org/x/tools/gopls", "golang.org/x/tools/gopls"},
+}
+
+// Tool is a program that Go cells need.
+type Tool struct{ Name, Version string }
+
+// Tools lists the programs that Go cells need, at the versions that [Install] builds.
+func Tools() []Tool {
+	mod, err := assets.ReadFile("assets/tools.mod")
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	var list []Tool
+	for _, t := range tools {
+		tool := Tool{Name: t.name}
+		for line := range strings.Lines(string(mod)) {
+			if f := strings.Fields(line); len(f) >= 2 && f[0] == t.module {
+				tool.Version = f[1]
+			}
+		}
+		list = append(list, tool)
+	}
+	return list
 }
 
 // sources are the files that the tools are built from, and where they are in the module that is made for it.
@@ -90,17 +113,21 @@ func buildTools(ctx context.Context, goCommand string, o Options) error {
 }
 
 // haveTools reports whether all are there.
-func haveTools(dir string) bool {
+func haveTools(dir string) bool { return len(missingTools(dir)) == 0 }
+
+// missingTools lists those that are not there.
+func missingTools(dir string) []string {
+	var missing []string
 	for _, t := range tools {
 		name := t.name
 		if runtime.GOOS == "windows" {
 			name += ".exe"
 		}
 		if st, err := os.Stat(filepath.Join(dir, name)); err != nil || !st.Mode().IsRegular() {
-			return false
+			missing = append(missing, t.name)
 		}
 	}
-	return true
+	return missing
 }
 
 // runGo runs the go command; what it says is part of the error.

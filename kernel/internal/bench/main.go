@@ -77,7 +77,7 @@ func (b *bench) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !status.Current || !status.Module {
+	if !status.Current || status.Module == "" {
 		return errors.New("what Go cells need is not installed, or not this version's; run: make test-kernel, or modellog kernel install")
 	}
 	b.command, b.tools, b.module = command, install.ToolsDir(data), install.ModuleDir(data)
