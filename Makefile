@@ -7,6 +7,8 @@
 #   make notebooks    execute them all anew, or NB=01-propositions alone
 #   make test-notebooks  execute them and compare with what is shipped
 #   make test-browser    use them in JupyterLab, in Debian's chromium
+#   make test-kernel  the kernel's tests with GoNB, none of them skipped
+#   make bench-kernel how long cells take, beside a bare GoNB
 #   make test-ollama  build a real Ollama server and compare with it
 #   make figures      how far the readings are from the reference
 #   make bench        what this machine does: ns per count, readings per second
@@ -24,7 +26,7 @@ LDFLAGS := -X main.version=$(VERSION)
 
 MODELS := gemma3:270m-pt smollm2:135m-instruct
 
-.PHONY: all build demo repl notebook notebooks test test-notebooks test-browser figures test-ollama models bench bench-suite lint fuzz clean
+.PHONY: all build demo repl notebook notebooks test test-notebooks test-browser test-kernel bench-kernel figures test-ollama models bench bench-suite lint fuzz clean
 
 all: build
 
@@ -67,6 +69,17 @@ test-notebooks: models
 
 test-browser: models
 	MODELLOG_TEST_BROWSER=1 go tool gotestsum --format testname -- -count=1 -timeout 15m -run '^TestBrowser$$' ./notebooks
+
+# What Go cells need; nothing is done where it is there. The kernelspec itself is not kept.
+GO_CELLS = prefix=$$(mktemp -d) && bin/modellog kernel install --prefix "$$prefix" >/dev/null; status=$$?; rm -rf "$$prefix"; test $$status -eq 0
+
+test-kernel: models
+	@$(GO_CELLS)
+	MODELLOG_TEST_GO_CELLS=1 go tool gotestsum --format pkgname-and-test-fails -- -timeout 20m . ./local ./kernel/...
+
+bench-kernel: models
+	@$(GO_CELLS)
+	@go run ./kernel/internal/bench $(BENCH)
 
 test-ollama: models
 	cd lm/ollama/testserver && ./run
