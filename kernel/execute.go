@@ -47,6 +47,7 @@ type cell struct {
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
 	out        *outputs
+	goErrors   goErrors
 }
 
 // execute runs a cell.

@@ -202,8 +202,18 @@ func (g *goCells) close() {
 // relayed publishes what GoNB has published, as the kernel's own.
 func (g *goCells) relayed(c *cell, m *wire.Message) {
 	g.note(m)
+	c.goErrors.note(m)
 	if c.silent {
 		return
+	}
+	if m.Header.MsgType == "error" {
+		content := map[string]any{}
+		if json.Unmarshal(m.Content, &content) == nil {
+			c.goErrors.into(content)
+			out := *m
+			out.Content = encodeJSON(content)
+			m = &out
+		}
 	}
 	c.out.mu.Lock()
 	defer c.out.mu.Unlock()
@@ -369,8 +379,9 @@ func (g *goCells) run(c *cell, m *wire.Message, code string, store bool) (map[st
 		}
 		return content, nil
 	}
+	c.goErrors.into(content)
 	f := &failure{Name: "GoError", Traceback: []string{}}
-	if err := json.Unmarshal(reply.Content, f); err != nil {
+	if err := json.Unmarshal(encodeJSON(content), f); err != nil {
 		return fail("GoError", fmt.Errorf("reading GoNB's reply: %w", err))
 	}
 	return content, f

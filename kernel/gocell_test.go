@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -64,6 +66,13 @@ func TestGoCell(t *testing.T) {
 		!strings.Contains(fmt.Sprint(r.of("display_data")[0]["data"]), "Cell[8]: Line 5") {
 		t.Errorf("%v %v %v:\n%s", r.reply, r.types, r.of("display_data"), r.text("stderr"))
 	}
+	// What the compiler says is in the error itself.
+	r = f.run("%%go\n\n%%\nvar s string = 1 < 2\nunknown(s)")
+	if e := r.of("error"); len(e) != 1 || !reflect.DeepEqual(e[0]["traceback"], r.reply["traceback"]) || e[0]["evalue"] != r.reply["evalue"] ||
+		!regexp.MustCompile(`^Cell\[9\]: Line 4: cannot use 1 < 2 \(.*\) as string value`).MatchString(fmt.Sprint(r.reply["evalue"])) ||
+		!strings.Contains(fmt.Sprint(r.reply["traceback"]), "Cell[9]: Line 5: undefined: unknown") {
+		t.Errorf("%v %v", r.reply, e)
+	}
 	// What has to come first does.
 	file := filepath.Join(t.TempDir(), "x")
 	f.run("%%go\n%%writefile " + file + "\nhello\n%%go").ok()
@@ -74,13 +83,13 @@ func TestGoCell(t *testing.T) {
 		t.Errorf("%q", r.text("stdout"))
 	}
 	// Silent, and not counted.
-	if r := f.await(f.start("%%go\n!echo x", object{"silent": true})).ok(); len(r.published) != 0 || r.reply["execution_count"] != 10.0 {
+	if r := f.await(f.start("%%go\n!echo x", object{"silent": true})).ok(); len(r.published) != 0 || r.reply["execution_count"] != 11.0 {
 		t.Errorf("%v %v", r.types, r.reply)
 	}
-	if r := f.await(f.start("%%go\n!echo x", object{"store_history": false})).ok(); r.text("stdout") != "x\n" || r.reply["execution_count"] != 10.0 {
+	if r := f.await(f.start("%%go\n!echo x", object{"store_history": false})).ok(); r.text("stdout") != "x\n" || r.reply["execution_count"] != 11.0 {
 		t.Errorf("%v %v", r.types, r.reply)
 	}
-	if r := f.run("%%go\n%%\nfmt.Println(twice(4))").ok(); r.text("stdout") != "8\n" || r.reply["execution_count"] != 11.0 {
+	if r := f.run("%%go\n%%\nfmt.Println(twice(4))").ok(); r.text("stdout") != "8\n" || r.reply["execution_count"] != 12.0 {
 		t.Errorf("%v %q", r.reply, r.text("stdout"))
 	}
 }
