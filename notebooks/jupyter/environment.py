@@ -104,6 +104,11 @@ def install_kernel(directory: Path) -> None:
     # What is installed depends on nothing else.
     kept = "\n".join(os.environ.get(v, "") for v in ("MODELLOG_HOME", "MODELLOG_CACHE", "XDG_DATA_HOME", "PATH"))
     once(directory, "kernel", modellog.read_bytes() + f"{modellog}\n{kept}".encode(), install)
+    # Cells call it by its name, too: !modellog probct build.
+    command = directory / "bin" / "modellog"
+    if not command.is_symlink() or command.readlink() != modellog:
+        command.unlink(missing_ok=True)
+        command.symlink_to(modellog)
 
 
 def main() -> None:

@@ -3,7 +3,8 @@
     python execute.py [--to FOLDER] [--cache FOLDER] [NAME...]
 
 NAME is a notebook's, with or without .ipynb; without one all are executed. They
-run in a copy of this folder, so that files that a cell writes go away. Saved is
+run in a copy of this folder, so that files that a cell writes go away, with the results
+that some read beside it as in the source tree. Saved is
 what does not change from run to run: no times, no versions of the kernel, and
 nothing that tells of the machine, which is an error that names the cell.
 """
@@ -23,6 +24,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 FOLDER = Path(__file__).resolve().parents[1]
+RESULTS = Path("evals", "probct", "results")
 CELL_SECONDS = 600  # the longest that a cell may take
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -157,8 +159,10 @@ def main() -> int:
     o.to.mkdir(parents=True, exist_ok=True)
     failed = 0
     for path in paths:
-        with tempfile.TemporaryDirectory(prefix="modellog-notebook-") as work:
-            shutil.copytree(o.source, work, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*", "*.ipynb", "*.go", "jupyter", "testdata"))
+        with tempfile.TemporaryDirectory(prefix="modellog-notebook-") as root:
+            work = os.path.join(root, "notebooks")
+            shutil.copytree(o.source, work, ignore=shutil.ignore_patterns(".*", "*.ipynb", "*.go", "jupyter", "testdata"))
+            shutil.copytree(FOLDER.parent / RESULTS, os.path.join(root, RESULTS), ignore=shutil.ignore_patterns(".*", "*.jsonl", "*.parquet"))
             try:
                 nb, cells, seconds = execute(path, work, o.cache)
             except Failure as e:
@@ -175,4 +179,6 @@ def main() -> int:
 if __name__ == "__main__":
     # The environment's own kernelspec counts, not one of the user's.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+    # So does its modellog, for cells that call it.
+    os.environ["PATH"] = os.path.join(sys.prefix, "bin") + os.pathsep + os.environ.get("PATH", "")
     sys.exit(main())
