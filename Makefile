@@ -75,7 +75,7 @@ GO_CELLS = prefix=$$(mktemp -d) && bin/modellog kernel install --prefix "$$prefi
 
 test-kernel: models
 	@$(GO_CELLS)
-	MODELLOG_TEST_GO_CELLS=1 go tool gotestsum --format pkgname-and-test-fails -- -timeout 20m . ./local ./kernel/...
+	MODELLOG_TEST_GO_CELLS=1 go tool gotestsum --format pkgname-and-test-fails -- -count=1 -timeout 20m . ./local ./kernel/...
 
 bench-kernel: models
 	@$(GO_CELLS)
@@ -91,7 +91,7 @@ bench: models
 # gigabytes; what cannot be is passed over. BENCH="-rows 20 -peers ollama" asks for less.
 bench-suite: models
 	@go build -o bin/bench-suite ./bench/suite
-	@bin/bench-suite -out bench/results $(BENCH)
+	@bin/bench-suite -out bench/results -version '$(VERSION)' $(BENCH)
 
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt'ed:"; gofmt -l .; exit 1; }

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,8 +79,8 @@ func exported(f *ast.File) []string {
 }
 
 // adjust adds the import of the helpers to a file, or takes it out, as the file uses them or not. A file that
-// cannot be read stays as it is.
-func (h helpers) adjust(name string, src []byte) []byte {
+// cannot be read stays as it is. Most files have nothing to look for the helpers' names for.
+func adjust(name string, src []byte, find func() helpers) []byte {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, src, parser.ParseComments)
 	if err != nil {
@@ -96,10 +97,18 @@ func (h helpers) adjust(name string, src []byte) []byte {
 			others = true
 		}
 	}
-	switch used := h.used(f); {
+	free := undeclared(f)
+	if !imported && (len(free) == 0 || others) { // with others, a name may be one of theirs
+		return src
+	}
+	h := find()
+	if h == nil {
+		return src
+	}
+	switch used := h.begins(free); {
 	case imported && !used:
 		astutil.DeleteNamedImport(fset, f, ".", helpersPath)
-	case !imported && used && !others: // else the name may be one of theirs
+	case !imported && used:
 		astutil.AddNamedImport(fset, f, ".", helpersPath)
 	default:
 		return src
@@ -111,10 +120,17 @@ func (h helpers) adjust(name string, src []byte) []byte {
 	return out.Bytes()
 }
 
-// used reports whether a file uses one of the names, or the beginning of one, which somebody may be about to
-// complete. In either case it is an error without the import.
-func (h helpers) used(f *ast.File) bool {
-	free := f.Unresolved
+// undeclared lists the names that a file uses and that nothing in it declares, of those that begin with a capital.
+func undeclared(f *ast.File) []string {
+	var names []string
+	add := func(id *ast.Ident) {
+		if id.IsExported() {
+			names = append(names, id.Name)
+		}
+	}
+	for _, id := range f.Unresolved {
+		add(id)
+	}
 	// The parser leaves out keys, which may be a struct's fields; where they are none they count.
 	ast.Inspect(f, func(n ast.Node) bool {
 		lit, ok := n.(*ast.CompositeLit)
@@ -129,21 +145,19 @@ func (h helpers) used(f *ast.File) bool {
 		for _, e := range lit.Elts {
 			if kv, ok := e.(*ast.KeyValueExpr); ok {
 				if id, ok := kv.Key.(*ast.Ident); ok && id.Obj == nil {
-					free = append(free, id)
+					add(id)
 				}
 			}
 		}
 		return true
 	})
-	for _, id := range free {
-		if !id.IsExported() {
-			continue
-		}
-		for _, name := range h {
-			if strings.HasPrefix(name, id.Name) {
-				return true
-			}
-		}
-	}
-	return false
+	return names
+}
+
+// begins reports whether one of some names is one of the helpers', or the beginning of one, which somebody may be
+// about to complete. In either case it is an error without the import.
+func (h helpers) begins(names []string) bool {
+	return slices.ContainsFunc(names, func(n string) bool {
+		return slices.ContainsFunc(h, func(name string) bool { return strings.HasPrefix(name, n) })
+	})
 }

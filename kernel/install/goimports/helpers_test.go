@@ -58,7 +58,7 @@ func TestAdjust(t *testing.T) {
 		{"no program", "", "func main() { Connect( }", false},
 	} {
 		src := "package main\n\n" + c.before + "\n" + c.after + "\n"
-		out := string(h.adjust("main.go", []byte(src)))
+		out := string(adjust("main.go", []byte(src), func() helpers { return h }))
 		if got := strings.Contains(out, `. "github.com/modellog/modellog"`); got != c.want {
 			t.Errorf("%s: imported %v, want %v:\n%s", c.what, got, c.want, out)
 		}
@@ -68,6 +68,25 @@ func TestAdjust(t *testing.T) {
 		if _, err := format.Source([]byte(out)); err != nil && c.what != "no program" {
 			t.Errorf("%s: %v:\n%s", c.what, err, out)
 		}
+	}
+}
+
+// TestNothingToFind has files that are left alone without a look at the helpers.
+func TestNothingToFind(t *testing.T) {
+	for _, src := range []string{
+		"package main\n\nfunc main() { fmt.Println(1) }\n",
+		"package main\n\ntype T struct{ Name string }\n\nfunc main() { fmt.Println(T{Name: \"x\"}) }\n",
+		"package main\n\nimport . \"math\"\n\nfunc main() { println(Pi) }\n",
+		"package main\n\nfunc main() {\n",
+	} {
+		out := adjust("main.go", []byte(src), func() helpers { t.Errorf("looked for helpers of %s", src); return nil })
+		if string(out) != src {
+			t.Errorf("%s became\n%s", src, out)
+		}
+	}
+	src := "package main\n\nfunc main() { Connect() }\n"
+	if out := adjust("main.go", []byte(src), func() helpers { return nil }); string(out) != src {
+		t.Errorf("without helpers it became\n%s", out)
 	}
 }
 

@@ -42,10 +42,7 @@ func rewrite(file string) error {
 	if err != nil {
 		return err
 	}
-	out := src
-	if h := findHelpers(filepath.SplitList(os.Getenv(HelpersVariable))); h != nil {
-		out = h.adjust(file, src)
-	}
+	out := adjust(file, src, func() helpers { return findHelpers(filepath.SplitList(os.Getenv(HelpersVariable))) })
 	if out, err = imports.Process(file, out, nil); err != nil {
 		return err
 	}
