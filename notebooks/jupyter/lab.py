@@ -21,14 +21,14 @@ def main() -> None:
     trust = subprocess.run([jupyter, "trust", *notebooks], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if trust.returncode != 0:
         print(f"{trust.stdout}the shipped figures are shown when their cells have been run", file=sys.stderr)
-    command = [jupyter, "lab", "--ServerApp.log_level=WARN"]
+    command = [jupyter, "lab", "--log-level=WARN", f"--LabApp.default_url=/lab/tree/{notebooks[0]}"]
     if getattr(os, "geteuid", lambda: 1)() == 0:
         command.append("--allow-root")  # as in a container
     display = any(os.environ.get(v) for v in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))
     if sys.platform.startswith("linux") and not display:
         command.append("--no-browser")  # rather than one within this terminal
     sys.stdout.flush()
-    os.execv(jupyter, [*command, *sys.argv[1:], notebooks[0]])
+    os.execv(jupyter, command)
 
 
 if __name__ == "__main__":

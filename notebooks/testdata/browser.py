@@ -340,6 +340,22 @@ def dark(nb):
     step("the dark theme is legible")
 
 
+def the_others(context, lab):
+    """All the others as they are shipped, in the dark theme that was set."""
+    for path in sorted(FOLDER.glob("*.ipynb"))[1:]:
+        figures, _, _ = shipped(path.name)
+        page = context.new_page()
+        nb = Notebook(page, lab, path.name)
+        page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
+        check_figures(nb, figures)
+        bad = unreadable(page)
+        assert not bad, f"in the dark theme these are hard to read in {path.name}: " + "; ".join(bad)
+        for i in range(page.locator(".jp-RenderedSVG").count()):
+            nb.shot(f"9-{path.stem}-{i + 1}", page.locator(".jp-RenderedSVG").nth(i))
+        page.close()
+        step(f"{path.name} shows its {figures} figures")
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="modellog-browser-") as state, sync_playwright() as p:
         lab = Lab(state)
@@ -358,6 +374,7 @@ def main():
                 interrupt(nb)
                 go_cell(nb)
                 dark(nb)
+                the_others(context, lab)
                 restart(nb)
                 assert len(marked()) >= 3, marked()  # the server, the kernel, GoNB
             except BaseException:
