@@ -163,11 +163,11 @@ func TestSuite(t *testing.T) {
 	}
 	report := &bench.Report{Model: m.Info(), Suite: s, Reference: got, Measured: measured, Skipped: []bench.Skipped{{Name: "other", Why: "it is not there"}}}
 	dir := t.TempDir()
-	if err := bench.Save(dir, "suite", bench.NewCircumstances("test", 1), []*bench.Report{report}); err != nil {
+	if err := bench.Save(dir, "suite", bench.NewCircumstances("test", "v9.9-test", 1), []*bench.Report{report}); err != nil {
 		t.Fatal(err)
 	}
 	for file, want := range map[string][]string{
-		"suite.txt": {r.Name, "modellog probct run", "1.00", "skipped: it is not there"},
+		"suite.txt": {r.Name, "modellog v9.9-test", "modellog probct run", "1.00", "skipped: it is not there"},
 		"suite.csv": {"contestant", r.Name + ",native,"},
 	} {
 		text, err := os.ReadFile(filepath.Join(dir, file))

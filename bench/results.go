@@ -36,8 +36,8 @@ type Circumstances struct {
 }
 
 // NewCircumstances looks at the program and the machine.
-func NewCircumstances(command string, threads int) Circumstances {
-	c := Circumstances{Manifest: *manifest.New(command, ""), Threads: threads}
+func NewCircumstances(command, version string, threads int) Circumstances {
+	c := Circumstances{Manifest: *manifest.New(command, version), Threads: threads}
 	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
 		c.Load = strings.Join(strings.Fields(string(b))[:3], " ")
 	}
@@ -47,16 +47,9 @@ func NewCircumstances(command string, threads int) Circumstances {
 // WriteText writes reports for reading.
 func WriteText(w io.Writer, c Circumstances, reports []*Report) error {
 	p := &printer{w: w}
-	commit := c.Program.Commit
-	if commit == "" {
-		commit = "unknown"
-	}
-	if c.Program.Modified {
-		commit += ", changed since"
-	}
 	p.f("%s, %s\n", c.Command, c.Started.Format(time.RFC3339))
-	p.f("modellog at commit %s; %s; %s\n", commit, c.Program.Go, strings.Join(c.Versions, ", "))
-	p.f("%s/%s, %s, %d threads each, load before %s\n", c.Machine.OS, c.Machine.Arch, c.Machine.CPU, c.Threads, c.Load)
+	p.f("modellog %s, %s, engine %s; %s\n", c.Program.Version, c.Program.Go, c.Program.Engine, strings.Join(c.Versions, ", "))
+	p.f("%s/%s, %s, %d threads each, load average before %s\n", c.Machine.OS, c.Machine.Arch, c.Machine.CPU, c.Threads, c.Load)
 	p.f("processor features %s\n", strings.Join(c.Machine.Features, " "))
 	for _, r := range reports {
 		p.f("\n%s (%s, %s precision): %d events after %d distinct prefixes of %d tokens\n", r.Model.Name, r.Model.Quantization, r.Model.Precision, r.Suite.Events, len(r.Suite.Prefixes), r.Suite.Tokens)
@@ -95,7 +88,7 @@ func (p *printer) f(format string, args ...any) {
 // WriteCSV writes reports with a line for each pass.
 func WriteCSV(w io.Writer, c Circumstances, reports []*Report) error {
 	out := csv.NewWriter(w)
-	lines := [][]string{{"date", "commit", "cpu", "threads", "model", "precision", "events", "prefixes", "tokens", "contestant", "setting", "pass", "seconds", "logp_compared", "logp_most", "logp_mean"}}
+	lines := [][]string{{"date", "version", "cpu", "threads", "model", "precision", "events", "prefixes", "tokens", "contestant", "setting", "pass", "seconds", "logp_compared", "logp_most", "logp_mean"}}
 	for _, r := range reports {
 		for _, m := range r.Measured {
 			compared := []string{"", "", ""}
@@ -108,7 +101,7 @@ func WriteCSV(w io.Writer, c Circumstances, reports []*Report) error {
 			}
 			for i, s := range m.Seconds {
 				lines = append(lines, append([]string{
-					c.Started.Format(time.RFC3339), c.Program.Commit, c.Machine.CPU, strconv.Itoa(c.Threads), r.Model.Name, r.Model.Precision,
+					c.Started.Format(time.RFC3339), c.Program.Version, c.Machine.CPU, strconv.Itoa(c.Threads), r.Model.Name, r.Model.Precision,
 					strconv.Itoa(r.Suite.Events), strconv.Itoa(len(r.Suite.Prefixes)), strconv.Itoa(r.Suite.Tokens),
 					m.Name(), m.Setting(), strconv.Itoa(i + 1), number(s),
 				}, compared...))

@@ -44,14 +44,15 @@ def from_gguf(path):
 class Fastest:
     """A peer that reads batches, of the size that was fastest when it was tried."""
 
-    SIZES = (8, 16, 32, 64, 128)
+    SIZES = (16, 32, 64, 128)
 
     def tune(self, prefixes):
         seconds = {}
         prefixes = prefixes[:: max(1, len(prefixes) // max(self.SIZES))]
+        self.size = self.SIZES[0]
+        self.read(prefixes[: self.size])
         for size in self.SIZES:
             self.size = size
-            self.read(prefixes[:size])
             begin = time.perf_counter()
             self.read(prefixes)
             seconds[size] = time.perf_counter() - begin
@@ -97,6 +98,7 @@ class Minicons(Fastest):
     """minicons, which scores pairs of texts and reads a prefix anew for each target."""
 
     PACKAGES = ("minicons", "torch", "transformers")
+    SIZES = (8, 32)  # it makes probabilities of all tokens at all places, so that more are slower
 
     def __init__(self, args, prefixes):
         import torch
@@ -167,7 +169,7 @@ class Ollama:
     PACKAGES = ()
 
     def __init__(self, args, prefixes):
-        self.model = args.model
+        self.model, self.threads = args.model, args.threads
         self.connection = http.client.HTTPConnection(args.server, timeout=600)
         self.read(prefixes[:32])  # loads the model
 
@@ -184,7 +186,8 @@ class Ollama:
         for p in prefixes:
             answer = self.post("/api/generate", {
                 "model": self.model, "prompt": p["text"], "raw": True, "stream": False, "keep_alive": -1,
-                "logprobs": True, "top_logprobs": 20, "options": {"num_predict": 1, "temperature": 0, "num_ctx": 2048}})
+                "logprobs": True, "top_logprobs": 20,
+                "options": {"num_predict": 1, "temperature": 0, "num_ctx": 2048, "num_thread": self.threads}})
             listed = answer.get("logprobs") or [{}]
             top = {t["token"]: t["logprob"] for t in listed[0].get("top_logprobs", ())}
             out.append([top.get(piece) for piece in p["pieces"]])

@@ -33,6 +33,7 @@ func main() {
 	flag.StringVar(&o.peers, "peers", "transformers,minicons,llama-cpp-python,ollama", "`names` of the peers")
 	flag.StringVar(&o.ollama, "ollama", os.Getenv("MODELLOG_OLLAMA"), "`program` of the Ollama server")
 	flag.StringVar(&o.out, "out", "", "`folder` for suite.txt and suite.csv; they are only printed without")
+	flag.StringVar(&o.version, "version", "", "modellog's `version`, for the results")
 	flag.Parse()
 	slog.SetLogLoggerLevel(slog.LevelWarn) // the engine tells of each step
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -44,8 +45,8 @@ func main() {
 }
 
 type options struct {
-	suite, models, peers, ollama, out string
-	rows, repeats, threads            int
+	suite, models, peers, ollama, out, version string
+	rows, repeats, threads                     int
 }
 
 func tell(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
@@ -62,7 +63,7 @@ func (o *options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c := bench.NewCircumstances("bench-suite", o.threads)
+	c := bench.NewCircumstances("bench-suite", o.version, o.threads)
 	var reports []*bench.Report
 	for name := range strings.SplitSeq(o.models, ",") {
 		r, versions, err := o.model(ctx, models, suite, name)
