@@ -52,6 +52,10 @@ notebook: models
 notebooks: models
 	@env=$$($(JUPYTER)) && "$$env/bin/python" notebooks/jupyter/execute.py $(NB)
 
+# What probct build and its tests need: WordNet, places, word frequencies.
+data: build
+	@bin/modellog data get wordnet places words
+
 models: build
 	@for m in $(MODELS); do bin/modellog models get $$m || exit 1; done
 
