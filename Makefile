@@ -9,6 +9,7 @@
 #   make test-browser    use them in JupyterLab, in Debian's chromium
 #   make test-kernel  the kernel's tests with GoNB, none of them skipped
 #   make bench-kernel how long cells take, beside a bare GoNB
+#   make data         what probct build and its tests need: WordNet, places, words
 #   make test-ollama  build a real Ollama server and compare with it
 #   make figures      how far the readings are from the reference
 #   make bench        what this machine does: ns per count, readings per second
@@ -26,7 +27,7 @@ LDFLAGS := -X main.version=$(VERSION)
 
 MODELS := gemma3:270m-pt smollm2:135m-instruct
 
-.PHONY: all build demo repl notebook notebooks test test-notebooks test-browser test-kernel bench-kernel figures test-ollama models bench bench-suite lint fuzz clean
+.PHONY: all build data demo repl notebook notebooks test test-notebooks test-browser test-kernel bench-kernel figures test-ollama models bench bench-suite lint fuzz clean
 
 all: build
 
