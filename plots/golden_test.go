@@ -100,6 +100,26 @@ var golden = map[string]func() (*Figure, error){
 			{"金毛寻回犬是一种▸ 狗", Exactly(1), Exactly(1), Exactly(0)},
 		})
 	},
+	"frontier": func() (*Figure, error) {
+		return NewFrontier("Commitment and contradiction, FOLIO", []FrontierPoint{
+			{"gemma3:270m-pt", 1.31, 0.33, 0.02, true}, {"smollm2:135m-instruct", 0.4, 0, 0, true},
+			{"Phi-2", 1.164, 0.195, 0.417, false}, {"Qwen2.5-1.5B", 0.674, 0.166, 0.309, false}, {"Qwen2.5-3B", 0.115, 0.025, 0.074, false}, {"TinyLlama-1.1B", 1.698, 0.698, 0.794, false},
+		})
+	},
+	"reliability": func() (*Figure, error) {
+		bins := make([]ReliabilityBin, 10)
+		bins[6], bins[7], bins[9] = ReliabilityBin{30, 0.64, 0.7}, ReliabilityBin{12, 0.77, 0.5}, ReliabilityBin{4, 0.96, 0}
+		return NewReliability("Reliability of the answers, FOLIO", []ReliabilityPanel{{"gemma3:270m-pt", bins}, {"a model that answers nothing", make([]ReliabilityBin, 10)}})
+	},
+	"coverage": func() (*Figure, error) {
+		var falling, one []CoveragePoint
+		for i := 50; i <= 95; i++ {
+			x := float64(95-i) / 45
+			falling = append(falling, CoveragePoint{float64(i) / 100, 0.02 + 0.7*x, 0.8 - 0.4*x*x})
+		}
+		one = append(one, CoveragePoint{0.6, 0.3, 0.4})
+		return NewCoverage("Accuracy of what is answered, FOLIO", []CoverageCurve{{"gemma3:270m-pt", falling, 0.6}, {"smollm2:135m-instruct", one, 0.6}})
+	},
 	"scaling": func() (*Figure, error) {
 		points := published(79.7, 65.1, 50.8, 45.2, 68.7, 60.8)
 		for i, std := range []float64{0.5, 1.5, 1.7, 2.0, 1.8, 2.1} {

@@ -32,6 +32,34 @@ func TestRefuses(t *testing.T) {
 		{func() (*Figure, error) { return NewHistogram("", []float64{1.01}) }, "ρ is at most 1"},
 		{func() (*Figure, error) { return NewHistogram("", []float64{-1e9}) }, "hide all others"},
 
+		{func() (*Figure, error) { return NewFrontier("", nil) }, "0 points"},
+		{func() (*Figure, error) { return NewFrontier("", []FrontierPoint{{Commitment: 2.1}}) }, "between 0 and 2"},
+		{func() (*Figure, error) { return NewFrontier("", []FrontierPoint{{Commitment: nan}}) }, "is NaN"},
+		{func() (*Figure, error) { return NewFrontier("", []FrontierPoint{{Model: "x", Coverage: -1}}) }, "the coverage of point 1 (x) is -1"},
+		{func() (*Figure, error) { return NewFrontier("", []FrontierPoint{{Violation: inf}}) }, "the violation of point 1"},
+		{func() (*Figure, error) { return NewReliability("", nil) }, "0 panels"},
+		{func() (*Figure, error) { return NewReliability("", []ReliabilityPanel{{Title: "x"}}) }, "x has 0 bins"},
+		{func() (*Figure, error) {
+			return NewReliability("", []ReliabilityPanel{{Bins: []ReliabilityBin{{-1, 0, 0}}}})
+		}, "-1 answers"},
+		{func() (*Figure, error) {
+			return NewReliability("", []ReliabilityPanel{{Bins: []ReliabilityBin{{1, nan, 0}}}})
+		}, "the confidence is NaN"},
+		{func() (*Figure, error) {
+			return NewReliability("", []ReliabilityPanel{{Bins: []ReliabilityBin{{1, 0, 2}}}})
+		}, "the accuracy is 2"},
+		{func() (*Figure, error) { return NewCoverage("", nil) }, "0 curves"},
+		{func() (*Figure, error) { return NewCoverage("", []CoverageCurve{{Model: "x"}}) }, "the curve of x has 0 points"},
+		{func() (*Figure, error) {
+			return NewCoverage("", []CoverageCurve{{Points: []CoveragePoint{{0.5, nan, 0}}}})
+		}, "the coverage is NaN"},
+		{func() (*Figure, error) {
+			return NewCoverage("", []CoverageCurve{{Points: []CoveragePoint{{0.5, 1, 1.1}}}})
+		}, "the accuracy is 1.1"},
+		{func() (*Figure, error) {
+			return NewCoverage("", []CoverageCurve{{Points: []CoveragePoint{{inf, 1, 1}}}})
+		}, "τ is +Inf"},
+
 		{func() (*Figure, error) { return NewLadder("", nil) }, "0 steps"},
 		{func() (*Figure, error) { return NewLadder("", []float64{-1, nan}) }, "ln P(F≥2) is NaN"},
 		{func() (*Figure, error) { return NewLadder("", []float64{0.5}) }, "at most 0"},
