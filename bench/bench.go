@@ -45,7 +45,8 @@ type Pass struct {
 // Contestant does the work again and again.
 type Contestant interface {
 	Name() string
-	Setting() string // how it does the work, in a few words
+	Setting() string  // how it does the work, in a few words
+	Processes() []int // that do it, without those they start
 	Run(ctx context.Context) (Pass, error)
 }
 
@@ -183,6 +184,7 @@ type own struct {
 
 func (o own) Name() string                          { return o.name }
 func (o own) Setting() string                       { return o.setting }
+func (o own) Processes() []int                      { return []int{os.Getpid()} }
 func (o own) Run(ctx context.Context) (Pass, error) { return o.run(ctx) }
 
 func (s *Suite) command(ctx context.Context) (Pass, error) {
@@ -264,11 +266,20 @@ func Compare(a, b Pass) (Difference, error) {
 type Measured struct {
 	Contestant
 	Seconds []float64 // of its passes
+	CPU     []float64 // the same in seconds on processors; empty where the system does not tell
 	Last    Pass
 }
 
 // Best is the shortest pass.
 func (m *Measured) Best() float64 { return slices.Min(m.Seconds) }
+
+// BestCPU is the pass with the least time on processors.
+func (m *Measured) BestCPU() (seconds float64, ok bool) {
+	if len(m.CPU) == 0 {
+		return 0, false
+	}
+	return slices.Min(m.CPU), true
+}
 
 // Interleave runs all contestants in turn, so many times, and tells of each pass.
 func Interleave(ctx context.Context, contestants []Contestant, times int, tell func(name string, seconds float64)) ([]*Measured, error) {
@@ -278,11 +289,15 @@ func Interleave(ctx context.Context, contestants []Contestant, times int, tell f
 	}
 	for range times {
 		for _, m := range out {
+			before, told := processorTime(ctx, m.Processes()...)
 			p, err := m.Run(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", m.Name(), err)
 			}
 			m.Seconds = append(m.Seconds, p.Seconds)
+			if after, ok := processorTime(ctx, m.Processes()...); ok && told {
+				m.CPU = append(m.CPU, after-before)
+			}
 			m.Last = p
 			tell(m.Name(), p.Seconds)
 		}

@@ -56,8 +56,9 @@ type contestant struct {
 	err     error
 }
 
-func (c *contestant) Name() string    { return c.name }
-func (c *contestant) Setting() string { return "" }
+func (c *contestant) Name() string     { return c.name }
+func (c *contestant) Setting() string  { return "" }
+func (c *contestant) Processes() []int { return []int{os.Getpid()} }
 func (c *contestant) Run(context.Context) (bench.Pass, error) {
 	*c.log = append(*c.log, c.name)
 	s := c.seconds[0]
@@ -92,7 +93,7 @@ func TestPeerThatIsMissing(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "No module named 'torch'") {
 		t.Errorf("%v", err)
 	}
-	_, err = bench.StartPeer(t.Context(), prefixes, bench.PeerOptions{Kind: "ollama", Python: python, Model: "none", Threads: 1, Server: "127.0.0.1:1"})
+	_, err = bench.StartPeer(t.Context(), prefixes, bench.PeerOptions{Kind: "ollama", Python: python, Model: "none", Threads: 1, Server: &bench.Server{Address: "127.0.0.1:1"}})
 	if err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("%v", err)
 	}
@@ -160,6 +161,11 @@ func TestSuite(t *testing.T) {
 	measured, err := bench.Interleave(t.Context(), []bench.Contestant{s.Command(), s.Readings()}, 1, func(string, float64) {})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, m := range measured {
+		if cpu, ok := m.BestCPU(); !ok || cpu <= 0 || cpu > 64*m.Best() {
+			t.Errorf("%s: %v, %v seconds on processors in %v", m.Name(), cpu, ok, m.Best())
+		}
 	}
 	report := &bench.Report{Model: m.Info(), Suite: s, Reference: got, Measured: measured, Skipped: []bench.Skipped{{Name: "other", Why: "it is not there"}}}
 	dir := t.TempDir()

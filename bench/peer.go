@@ -30,6 +30,7 @@ type Peer struct {
 	out           *bufio.Reader
 	errors        *tail
 	dir           string
+	servers       []int
 }
 
 // PeerOptions say how a peer is started.
@@ -39,7 +40,7 @@ type PeerOptions struct {
 	Python  string // the interpreter of an environment that has it
 	Model   string // the GGUF file, or the server's name for the model
 	Threads int
-	Server  string // HOST:PORT, of Ollama's
+	Server  *Server // Ollama's
 }
 
 // StartPeer starts a peer and returns when it has its weights loaded and has tried
@@ -70,8 +71,11 @@ func (p *Peer) start(ctx context.Context, prefixes []Prefix, o PeerOptions) erro
 		return err
 	}
 	args := []string{script, o.Kind, "--work", file, "--model", o.Model, "--threads", strconv.Itoa(o.Threads)}
-	if o.Server != "" {
-		args = append(args, "--server", o.Server)
+	if o.Server != nil {
+		args = append(args, "--server", o.Server.Address)
+		if o.Server.cmd != nil {
+			p.servers = []int{o.Server.cmd.Process.Pid}
+		}
 	}
 	p.cmd = exec.CommandContext(ctx, o.Python, args...)
 	// Nothing is asked of a hub of models; the weights are here.
@@ -125,6 +129,14 @@ func (p *Peer) Name() string { return p.name }
 
 // Setting is how the peer does the work.
 func (p *Peer) Setting() string { return p.setting }
+
+// Processes are the peer's own and its server's.
+func (p *Peer) Processes() []int {
+	if p.cmd == nil {
+		return nil
+	}
+	return append([]int{p.cmd.Process.Pid}, p.servers...)
+}
 
 // Versions are the peer's packages and their versions.
 func (p *Peer) Versions() []string {

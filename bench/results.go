@@ -53,9 +53,10 @@ func WriteText(w io.Writer, c Circumstances, reports []*Report) error {
 	p.f("processor features %s\n", strings.Join(c.Machine.Features, " "))
 	for _, r := range reports {
 		p.f("\n%s (%s, %s precision): %d events after %d distinct prefixes of %d tokens\n", r.Model.Name, r.Model.Quantization, r.Model.Precision, r.Suite.Events, len(r.Suite.Prefixes), r.Suite.Tokens)
-		p.f("  %-26s %-30s %8s %8s %7s   %s\n", "", "", "shortest", "prefixes", "×", "difference in log P")
-		p.f("  %-26s %-30s %8s %8s %7s   %s\n", "", "", "of "+strconv.Itoa(len(r.Measured[0].Seconds))+", s", "per s", "slower", "most, mean, of")
+		p.f("  %-58s %8s %8s %7s %7s %7s   %s\n", "", "shortest", "prefixes", "× the", "least", "× the", "difference in log P")
+		p.f("  %-58s %8s %8s %7s %7s %7s   %s\n", "", fmt.Sprintf("of %d, s", len(r.Measured[0].Seconds)), "per s", "first", "CPU s", "first", "most, mean, of")
 		first := r.Measured[0].Best()
+		firstCPU, _ := r.Measured[0].BestCPU()
 		for _, m := range r.Measured {
 			difference := "–"
 			if m.Last.LogP != nil {
@@ -65,7 +66,11 @@ func WriteText(w io.Writer, c Circumstances, reports []*Report) error {
 				}
 				difference = fmt.Sprintf("%.2g, %.2g, %d of %d", d.Most, d.Mean, d.Compared, d.Events)
 			}
-			p.f("  %-26s %-30s %8.2f %8.1f %7.2f   %s\n", m.Name(), m.Setting(), m.Best(), float64(len(r.Suite.Prefixes))/m.Best(), m.Best()/first, difference)
+			cpu, ratio := "–", "–"
+			if s, ok := m.BestCPU(); ok && firstCPU > 0 {
+				cpu, ratio = fmt.Sprintf("%.2f", s), fmt.Sprintf("%.2f", s/firstCPU)
+			}
+			p.f("  %-26s %-31s %8.2f %8.1f %7.2f %7s %7s   %s\n", m.Name(), m.Setting(), m.Best(), float64(len(r.Suite.Prefixes))/m.Best(), m.Best()/first, cpu, ratio, difference)
 		}
 		for _, s := range r.Skipped {
 			p.f("  %-26s skipped: %s\n", s.Name, s.Why)
@@ -88,7 +93,7 @@ func (p *printer) f(format string, args ...any) {
 // WriteCSV writes reports with a line for each pass.
 func WriteCSV(w io.Writer, c Circumstances, reports []*Report) error {
 	out := csv.NewWriter(w)
-	lines := [][]string{{"date", "version", "cpu", "threads", "model", "precision", "events", "prefixes", "tokens", "contestant", "setting", "pass", "seconds", "logp_compared", "logp_most", "logp_mean"}}
+	lines := [][]string{{"date", "version", "cpu", "threads", "model", "precision", "events", "prefixes", "tokens", "contestant", "setting", "pass", "seconds", "cpu_seconds", "logp_compared", "logp_most", "logp_mean"}}
 	for _, r := range reports {
 		for _, m := range r.Measured {
 			compared := []string{"", "", ""}
@@ -100,10 +105,14 @@ func WriteCSV(w io.Writer, c Circumstances, reports []*Report) error {
 				compared = []string{strconv.Itoa(d.Compared), number(d.Most), number(d.Mean)}
 			}
 			for i, s := range m.Seconds {
+				cpu := ""
+				if len(m.CPU) == len(m.Seconds) {
+					cpu = number(m.CPU[i])
+				}
 				lines = append(lines, append([]string{
 					c.Started.Format(time.RFC3339), c.Program.Version, c.Machine.CPU, strconv.Itoa(c.Threads), r.Model.Name, r.Model.Precision,
 					strconv.Itoa(r.Suite.Events), strconv.Itoa(len(r.Suite.Prefixes)), strconv.Itoa(r.Suite.Tokens),
-					m.Name(), m.Setting(), strconv.Itoa(i + 1), number(s),
+					m.Name(), m.Setting(), strconv.Itoa(i + 1), number(s), cpu,
 				}, compared...))
 			}
 		}

@@ -171,7 +171,7 @@ func (o *options) start(ctx context.Context, work *bench.Suite, p bench.PeerOpti
 			server.Close()
 			return nil, nil, nil, err
 		}
-		p.Server, p.Model = server.Address, "weights"
+		p.Server, p.Model = server, "weights"
 		versions, end = []string{"ollama " + server.Version}, server.Close
 	}
 	peer, err = bench.StartPeer(ctx, work.Prefixes, p)
