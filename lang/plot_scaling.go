@@ -25,7 +25,7 @@ type point struct {
 	model, family, unit, table string
 	size, value, std           float64 // size is 0 where the file does not tell it
 	lo, hi                     float64
-	shown                      string            // value ± std with the file's own digits
+	shown                      string            // value ± std, of published ones with the file's own digits
 	about                      map[string]string // the other columns
 }
 
@@ -54,13 +54,18 @@ func readPoints(path string) (points []point, about []string, err error) {
 	for _, x := range figures {
 		p := point{
 			model: x.Model, family: x.Family, unit: x.Unit, table: x.Table, size: x.Size, value: x.Value, std: x.Std,
-			lo: x.Lo, hi: x.Hi, shown: x.Printed, about: map[string]string{},
+			lo: x.Lo, hi: x.Hi, about: map[string]string{},
 		}
+		digits := func(printed string) string { return printed }
+		if x.Table == "" {
+			digits = func(printed string) string { return shortened(printed, x.Unit) }
+		}
+		p.shown = digits(x.Printed)
 		if x.PrintedLo != "" {
-			p.shown = span(x.PrintedLo, x.PrintedHi)
+			p.shown = span(digits(x.PrintedLo), digits(x.PrintedHi))
 		}
 		if x.PrintedStd != "" {
-			p.shown += " ± " + x.PrintedStd
+			p.shown += " ± " + digits(x.PrintedStd)
 		}
 		for _, h := range about {
 			switch h {
@@ -75,6 +80,28 @@ func readPoints(path string) (points []point, about []string, err error) {
 		points = append(points, p)
 	}
 	return points, about, nil
+}
+
+// decimals is how many decimals a value of one's own is shown with.
+func decimals(unit string) int {
+	switch unit {
+	case "%":
+		return 1
+	case "":
+		return 2
+	}
+	return 3
+}
+
+// shortened rounds a number that a program wrote with all its digits.
+func shortened(printed, unit string) string {
+	const typed = 4 // decimals that a person may have meant
+	_, fraction, _ := strings.Cut(printed, ".")
+	x, err := strconv.ParseFloat(printed, 64)
+	if err != nil || len(fraction) <= typed || strings.ContainsAny(fraction, "eE") {
+		return printed
+	}
+	return strconv.FormatFloat(x, 'f', decimals(unit), 64)
 }
 
 // plotScaling draws values over the size of models: from files, published or one's own, and
@@ -448,11 +475,7 @@ func (s *Session) measuredValues(runs []*Run, p *scalingPanel, score string) ([]
 			v.bar = plots.Range{Lo: lo - v.std, Hi: hi + v.std}
 		}
 		slices.Sort(v.ps)
-		digits := 2
-		if p.unit == "%" {
-			digits = 1
-		}
-		fixed := func(x float64) string { return strconv.FormatFloat(x, 'f', digits, 64) }
+		fixed := func(x float64) string { return strconv.FormatFloat(x, 'f', decimals(p.unit), 64) }
 		v.shown = span(fixed(lo), fixed(hi))
 		if n > 1 {
 			v.shown += " ± " + fixed(v.std)
