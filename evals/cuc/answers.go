@@ -83,13 +83,13 @@ func findAnswers(ctx context.Context, m lm.Model, f Format, style Style) (*Answe
 		}
 		return out
 	}
-	of := [2][]lm.Token{tokens(0), tokens(1)}
+	of := [2][]lm.Token{tokens(0), tokens(1)} // what stands for each answer, if not for the other, too
 	for k, to := range []*[]Variant{&a.Yes, &a.No} {
 		for _, v := range all[k] {
 			t := v.tokens[0]
 			known := slices.ContainsFunc(*to, func(x Variant) bool { return x.Token == t })
 			switch {
-			case !slices.Contains(of[k], t) || !a.First && len(v.tokens) > 1 || slices.Contains(of[1-k], t):
+			case !a.First && len(v.tokens) > 1 || slices.Contains(of[1-k], t):
 				a.LeftOut = append(a.LeftOut, v.text)
 			case !known:
 				*to = append(*to, Variant{Text: v.text, Token: t, Piece: lm.Printable(m.Piece(t))})

@@ -40,7 +40,7 @@ func ParseFormat(name string) (Format, error) {
 }
 
 // Prompts are what a model is asked, with {premises}, {statement}, {yes} and {no} for what an example and a
-// format put there. The premises should come first: what two questions begin with alike is read once.
+// format put there. The statement should come last: what two questions begin with alike is read once.
 type Prompts struct {
 	Plain string // for a model that continues a text; ends where the answer begins
 	Chat  string // for a model with a chat template: the user's message

@@ -1,0 +1,284 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modellog/modellog/evals/bootstrap"
+	"github.com/modellog/modellog/evals/cuc"
+	"github.com/modellog/modellog/evals/table"
+	"github.com/modellog/modellog/lang"
+	"github.com/modellog/modellog/lm"
+)
+
+type cucCmd struct {
+	Run     cucRunCmd     `cmd:"" help:"Ask models for conclusions and their negations, and write tables, figures and rows."`
+	Show    cucShowCmd    `cmd:"" help:"Show what a model is given for an example, token by token if asked."`
+	Negate  cucNegateCmd  `cmd:"" help:"Show what the rules make of a file's conclusions."`
+	Prompts cucPromptsCmd `cmd:"" help:"Write the prompts into a folder, to be changed and used with --prompts."`
+}
+
+// cucData choose the examples.
+type cucData struct {
+	FOLIO  string `name:"folio" type:"existingfile" placeholder:"FILE" help:"FOLIO v0.0, JSON lines."`
+	LogiQA string `name:"logiqa" type:"existingfile" placeholder:"FILE" help:"LogiQA 2.0 as inference (NLI), JSON lines."`
+	Data   string `type:"existingfile" placeholder:"FILE" help:"Examples of your own: CSV, TSV or JSON lines with premises, phi, not_phi and label."`
+	Limit  int    `placeholder:"N" help:"Draw N rows of each file at random. Default: all."`
+	Seed   uint64 `default:"42" help:"Seed of that draw. Default: ${default}."`
+}
+
+func (d *cucData) read() ([]*cuc.Data, error) {
+	if d.Limit < 0 {
+		return nil, usageError{fmt.Errorf("--limit is a number of rows, and not %d", d.Limit)}
+	}
+	var out []*cuc.Data
+	for _, f := range []struct {
+		kind cuc.Kind
+		path string
+	}{{cuc.FOLIO, d.FOLIO}, {cuc.LogiQA, d.LogiQA}, {cuc.Plain, d.Data}} {
+		if f.path == "" {
+			continue
+		}
+		data, err := cuc.Read(f.kind, f.path)
+		if err != nil {
+			return nil, err
+		}
+		data.Draw(d.Limit, d.Seed)
+		out = append(out, data)
+	}
+	if len(out) == 0 {
+		return nil, usageError{errors.New("name a file of examples with --folio, --logiqa or --data")}
+	}
+	return out, nil
+}
+
+// one reads the only file there may be.
+func (d *cucData) one() (*cuc.Data, error) {
+	data, err := d.read()
+	if err == nil && len(data) > 1 {
+		err = usageError{errors.New("one file of examples is looked at, and not several")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data[0], nil
+}
+
+// cucAsk say how examples are put to a model.
+type cucAsk struct {
+	Answers []string `placeholder:"NAME,…" default:"yes-no" help:"How the answers are called: yes-no, true-false, entailed-refuted; several with commas. Default: ${default}."`
+	Prompt  string   `enum:"auto,chat,plain" default:"auto" help:"Prompt: chat (the model's own template), plain (a text to continue), or auto. Default: ${default}."`
+	Prompts string   `type:"existingdir" placeholder:"DIR" help:"Folder with plain.txt and chat.txt of your own."`
+}
+
+func (a *cucAsk) options() (cuc.Options, error) {
+	o := cuc.Options{Style: cuc.Style(a.Prompt), Version: programVersion()}
+	seen := map[string]bool{}
+	for _, name := range a.Answers {
+		f, err := cuc.ParseFormat(name)
+		if err == nil && seen[name] {
+			err = fmt.Errorf("--answers has %s twice", name)
+		}
+		if err != nil {
+			return o, usageError{err}
+		}
+		seen[name] = true
+		o.Formats = append(o.Formats, f)
+	}
+	if a.Prompts != "" {
+		p, err := cuc.ReadPrompts(a.Prompts)
+		if err != nil {
+			return o, err
+		}
+		o.Prompts = &p
+	}
+	return o, nil
+}
+
+type cucRunCmd struct {
+	Model []string `short:"m" placeholder:"NAME" env:"MODELLOG_MODEL" default:"${model}" help:"Model to ask; give it again for more. Default: ${default}."`
+	engineFlags
+	cucData
+	cucAsk
+	Out          string  `short:"o" type:"path" placeholder:"DIR" required:"" help:"Folder of the run, which is made."`
+	Tau          float64 `default:"0.6" help:"Least probability of an answer. Default: ${default}."`
+	Delta        float64 `default:"0.1" help:"Least distance from the other's. Default: ${default}."`
+	Unnormalised bool    `help:"Take P(YES) as it is, and not against P(NO)."`
+	Resamples    int     `default:"1000" help:"Resamples of the bootstrap. Default: ${default}."`
+	Bootstrap    uint64  `name:"bootstrap-seed" default:"42" help:"Its seed. Default: ${default}."`
+	Format       string  `enum:"text,csv,markdown,latex" default:"text" help:"Form of the tables on the standard output: text, csv, markdown or latex. Default: ${default}."`
+}
+
+func (c *cucRunCmd) Run(ctx context.Context, std streams) error {
+	format, err := table.ParseFormat(c.Format)
+	if err != nil {
+		return usageError{err}
+	}
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	o.Thresholds, o.Unnormalised = cuc.Thresholds{Tau: c.Tau, Delta: c.Delta}, c.Unnormalised
+	if err := o.Thresholds.Check(); err != nil {
+		return usageError{err}
+	}
+	if c.Resamples < 1 || c.Bootstrap == 0 {
+		return usageError{errors.New("--resamples and --bootstrap-seed are at least 1")}
+	}
+	o.Bootstrap = bootstrap.Options{Resamples: c.Resamples, Seed: c.Bootstrap}
+	data, err := c.read()
+	if err != nil {
+		return err
+	}
+	s, err := c.engineFlags.open(ctx, "", std)
+	if err != nil {
+		return err
+	}
+	defer s.free()
+	results, err := cuc.Run(ctx, cuc.Machine{Open: s.opener.open, Cache: s.cache, Progress: s.bar.Report}, c.Model, data, c.Out, o)
+	s.bar.Clear()
+	if err != nil {
+		if ctx.Err() != nil {
+			fmt.Fprintln(s.bar.Wrap(std.err), "What was read is kept; the same command goes on from there.")
+		}
+		return err
+	}
+	tables, err := cuc.Tables(results, o)
+	if err != nil {
+		return err
+	}
+	st := lang.StyleOf(std.out)
+	if err := table.Write(std.out, format, table.Style{Width: st.Width, Color: st.Color}, tables...); err != nil {
+		return err
+	}
+	for _, d := range data {
+		said := 0
+		told := map[string]bool{} // a row is often bad for every model and format
+		for _, r := range results {
+			for _, rd := range r.Data {
+				for _, row := range rd.Rows {
+					key := fmt.Sprintf("%s:%d: %s", d.File, row.Line, row.Why)
+					if rd.Data != d || row.Status == cuc.StatusMeasured || told[key] {
+						continue
+					}
+					told[key] = true
+					if said++; said <= 5 {
+						fmt.Fprintln(std.err, key)
+					}
+				}
+			}
+		}
+		if said > 5 {
+			fmt.Fprintf(std.err, "%s: … and %d more; the files of rows have all\n", d.File, said-5)
+		}
+	}
+	fmt.Fprintf(std.err, "The run is in %s\n", c.Out)
+	return nil
+}
+
+type cucShowCmd struct {
+	modelFlags
+	cucData
+	cucAsk
+	Line   int  `arg:"" help:"Line of the file."`
+	Tokens bool `help:"Show the tokens, with bars between."`
+}
+
+func (c *cucShowCmd) Run(ctx context.Context, std streams) error {
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	data, err := c.one()
+	if err != nil {
+		return err
+	}
+	s, err := c.modelFlags.open(ctx, std)
+	if err != nil {
+		return err
+	}
+	defer s.free()
+	m, err := s.opener.open(ctx, c.Model)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	asked, err := cuc.Ask(ctx, m, data, c.Line, o)
+	s.bar.Clear()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(std.out, "%s prompt; label %s", asked.Style, asked.Example.Label)
+	if asked.Example.Rule != "" {
+		fmt.Fprintf(std.out, "; ¬φ by the rule %q", asked.Example.Rule)
+	}
+	fmt.Fprintf(std.out, "\n%s\n", asked.Answers)
+	for _, q := range []struct {
+		name string
+		in   []lm.Token
+		text string
+	}{{"Q_φ", asked.Phi.Tokens, asked.Phi.Text}, {"Q_¬φ", asked.NotPhi.Tokens, asked.NotPhi.Text}} {
+		text := q.text
+		if c.Tokens {
+			text = strings.Join(lm.Pieces(m, q.in), "│")
+		}
+		fmt.Fprintf(std.out, "\n—— %s, %d tokens\n%s\n", q.name, len(q.in), text)
+	}
+	return nil
+}
+
+type cucNegateCmd struct {
+	cucData
+	Refused bool `help:"Only conclusions that are not negated."`
+	Rules   bool `help:"The table of examples of the rules, and no file."`
+}
+
+func (c *cucNegateCmd) Run(std streams) error {
+	if c.Rules {
+		fmt.Fprint(std.out, cuc.NegationExamples)
+		return nil
+	}
+	data, err := c.one()
+	if err != nil {
+		return err
+	}
+	counts := map[string]int{}
+	var order []string
+	for _, e := range data.Examples {
+		kind := string(e.Rule)
+		if e.Bad != "" {
+			kind = e.Bad
+		}
+		if counts[kind]++; counts[kind] == 1 {
+			order = append(order, kind)
+		}
+		switch {
+		case e.Bad != "":
+			fmt.Fprintf(std.out, "%d\t–\t\t%s\n", e.Line, e.Bad)
+		case !c.Refused:
+			fmt.Fprintf(std.out, "%d\t%s\t%s\t%s\n", e.Line, e.Rule, e.Phi, e.NotPhi)
+		}
+	}
+	for _, kind := range order {
+		name := kind
+		if name == "" {
+			name = "¬φ from the file"
+		}
+		fmt.Fprintf(std.err, "%6d  %s\n", counts[kind], name)
+	}
+	return nil
+}
+
+type cucPromptsCmd struct {
+	Dir string `arg:"" type:"path" help:"Folder, which is made."`
+}
+
+func (c *cucPromptsCmd) Run(std streams) error {
+	if err := cuc.WritePrompts(c.Dir, cuc.DefaultPrompts()); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.err, "The prompts are in %s: %s and %s\n", c.Dir, cuc.PlainFile, cuc.ChatFile)
+	return nil
+}
