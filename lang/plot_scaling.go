@@ -95,10 +95,10 @@ func decimals(unit string) int {
 
 // shortened rounds a number that a program wrote with all its digits.
 func shortened(printed, unit string) string {
-	const typed = 4 // decimals that a person may have meant
 	_, fraction, _ := strings.Cut(printed, ".")
 	x, err := strconv.ParseFloat(printed, 64)
-	if err != nil || len(fraction) <= typed || strings.ContainsAny(fraction, "eE") {
+	// One more is what a person may have typed.
+	if err != nil || len(fraction) <= decimals(unit)+1 || strings.ContainsAny(fraction, "eE") {
 		return printed
 	}
 	return strconv.FormatFloat(x, 'f', decimals(unit), 64)

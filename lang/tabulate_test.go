@@ -29,7 +29,7 @@ func TestTabulate(t *testing.T) {
 		"table.csv": table, "table6.csv": table6,
 		"examples.csv": "table,model,size,quantity,value,prefix\nT8,a,1e9,P1,0.07,x\nT8,b,,P1,0.83,x\nT8,a,1e9,rho,0.94,x\nT8,a,1e9,P1,0.03,y\nT8,b,,rho,-2.21,x\n",
 		"own.csv": "table,model,size,quantity,unit,value,std\n,a,1e9,CAcc,%,84.98003992015968,0.9555160756051352\n,a,1e9,P1,,-0.036788682693418936,0.0021911831032482656\n,a,1e9,I,bits,0.1926450779423959,\n" +
-			",a,1e9,n,examples,503,\n,a,1e9,tiny,,1.5e-07,\n,a,1e9,typed,%,84.98,\nT,a,1e9,CAcc,%,81.00000,\n",
+			",a,1e9,n,examples,503,\n,a,1e9,tiny,,1.5e-07,\n,a,1e9,typed,%,84.98,\n,b,1e9,typed,%,20.125,\nT,a,1e9,CAcc,%,81.00000,\n",
 		"odd.csv": "model,size,value\n\"a\x1bb\",,1.50\na,1,2\na,1,3\n",
 	} {
 		if err := os.WriteFile(filepath.Join(s.opts.Dir, name), []byte(text), 0o666); err != nil {
@@ -51,10 +51,12 @@ T
   model   table             CAcc (%)             P₁   I (bits)   n (examples)      tiny
   a       T                 81.00000
   a       measured here   85.0 ± 1.0   -0.04 ± 0.00      0.193            503   1.5e-07
+  b       measured here
 
   model   table           typed (%)
   a       T
-  a       measured here       84.98`,
+  a       measured here       84.98
+  b       measured here        20.1`,
 		`table.csv implication subset="Forward Implication"`: `
 Forward Implication · Paper Table 2
   model                   table             CAcc (%)
