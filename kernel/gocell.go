@@ -101,14 +101,13 @@ func (o *GoOptions) binary() (string, error) {
 	return "", &errNoGo{"a Go cell needs GoNB, which is not installed; run: modellog kernel install. Cells without %%go do not need it"}
 }
 
-// startGo prepares for Go cells and starts GoNB in the background.
-func (k *Kernel) startGo() (*goCells, error) {
-	g := &goCells{k: k, comms: map[string]string{}}
-	socket, env, err := k.serveSession()
-	if err != nil {
-		return nil, err
+// start prepares for Go cells and starts GoNB in the background.
+func (g *goCells) start() error {
+	k := g.k
+	var err error
+	if g.serve, g.env, err = k.serveSession(); err != nil {
+		return err
 	}
-	g.serve, g.env = socket, env
 	if err := gonb.AdoptOrphans(); err != nil {
 		k.logf("adopting orphans: %v", err)
 	}
@@ -118,7 +117,7 @@ func (k *Kernel) startGo() (*goCells, error) {
 			k.logf("%v", err)
 		}
 	}()
-	return g, nil
+	return nil
 }
 
 // living returns a GoNB that runs; it starts one if there is none.

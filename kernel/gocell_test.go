@@ -34,7 +34,7 @@ func serveWork(t *testing.T, options func(*Kernel) lang.Options, work ...string)
 	needGo(t)
 	k := serve(t, Options{Go: GoOptions{ToolsDir: toolsDir(t), Dir: t.TempDir(), Work: work}}, options)
 	for range 600 {
-		if k.goCells != nil && k.goCells.current() != nil {
+		if k.goCells.current() != nil {
 			return k
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -97,6 +97,7 @@ func New(o Options) (*Kernel, error) {
 	k := &Kernel{o: o, id: wire.NewID(), signer: wire.NewSigner(o.Connection.Key)}
 	k.ctx, k.stop = context.WithCancelCause(context.Background())
 	k.queue.init()
+	k.goCells = &goCells{k: k, comms: map[string]string{}}
 	var err error
 	if k.sockets, err = wire.Listen(o.Connection, k.welcome); err != nil {
 		return nil, err
@@ -115,8 +116,7 @@ func (k *Kernel) Run(ctx context.Context, session *lang.Session) error {
 	defer context.AfterFunc(ctx, func() { k.stop(context.Cause(ctx)) })()
 	defer k.handleSignals()()
 	defer k.watchParent()()
-	var err error
-	if k.goCells, err = k.startGo(); err != nil {
+	if err := k.goCells.start(); err != nil {
 		return errors.Join(err, k.sockets.Close())
 	}
 
