@@ -13,7 +13,7 @@
 //
 // # Sessions
 //
-// In a cell in Go, [Connect] reaches the session of the notebook's own kernel, with the
+// In a cell in Go the names of this package are at hand, even without an import, and [Connect] reaches the session of the notebook's own kernel, with the
 // names of the other cells and the model that is loaded there. Any other program
 // opens a model with one of the packages below lm, and a session with New of package
 // [github.com/modellog/modellog/local]:

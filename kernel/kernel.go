@@ -23,7 +23,8 @@
 // starts it anew.
 //
 // A program in a Go cell reaches the session over a private socket, see
-// package [github.com/modellog/modellog/kernel/connect].
+// package [github.com/modellog/modellog/kernel/connect]. The names of modellog's root package are at hand
+// there, with or without an import of it by the point, see kernel/install/goimports.
 //
 // # Requests
 //
@@ -31,8 +32,8 @@
 // belongs to a request is published before its reply, and idle comes last. Control
 // requests and messages of widgets are answered at once, also while a cell runs.
 //
-// A statement that is interrupted, by message or SIGINT, stops within a second; the
-// session stays. SIGTERM and SIGHUP shut down in order, and so does the death
+// A statement or Go cell that is interrupted, by message or SIGINT, stops within a second; the
+// session stays. A Go program that ignores the signal has five seconds more. SIGTERM and SIGHUP shut down in order, and so does the death
 // of the process that started the kernel.
 package kernel
 

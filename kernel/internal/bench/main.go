@@ -23,6 +23,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/shirou/gopsutil/v4/load"
+
 	"github.com/modellog/modellog/kernel/install"
 	"github.com/modellog/modellog/lm/store"
 )
@@ -90,6 +92,9 @@ func (b *bench) run(ctx context.Context) error {
 	os.Setenv("PATH", b.tools+string(filepath.ListSeparator)+os.Getenv("PATH"))
 
 	fmt.Fprintf(b.out, "%d processors, %s; %d repeats of each cell, in turn; from the request to reply and idle\n", runtime.NumCPU(), runtime.Version(), b.repeats)
+	if l, err := load.AvgWithContext(ctx); err == nil && l.Load1 > 0.5 {
+		fmt.Fprintf(b.out, "The machine is busy with something else (load %.1f): a quiet one is faster.\n", l.Load1)
+	}
 	for _, part := range []func(context.Context) error{b.starts, b.constraints, b.goCells} {
 		if err := part(ctx); err != nil {
 			return err
