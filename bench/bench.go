@@ -268,6 +268,7 @@ type Measured struct {
 	Seconds []float64 // of its passes
 	CPU     []float64 // the same in seconds on processors; empty where the system does not tell
 	Last    Pass
+	Err     error // that ended its part before the others'
 }
 
 // Best is the shortest pass.
@@ -281,7 +282,8 @@ func (m *Measured) BestCPU() (seconds float64, ok bool) {
 	return slices.Min(m.CPU), true
 }
 
-// Interleave runs all contestants in turn, so many times, and tells of each pass.
+// Interleave runs all contestants in turn, so many times, and tells of each pass. One that
+// fails is left out from then on, and has its error. The error is of a context that ended.
 func Interleave(ctx context.Context, contestants []Contestant, times int, tell func(name string, seconds float64)) ([]*Measured, error) {
 	var out []*Measured
 	for _, c := range contestants {
@@ -289,10 +291,17 @@ func Interleave(ctx context.Context, contestants []Contestant, times int, tell f
 	}
 	for range times {
 		for _, m := range out {
+			if m.Err != nil {
+				continue
+			}
 			before, told := processorTime(ctx, m.Processes()...)
 			p, err := m.Run(ctx)
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", m.Name(), err)
+				m.Err = err
+				continue
 			}
 			m.Seconds = append(m.Seconds, p.Seconds)
 			if after, ok := processorTime(ctx, m.Processes()...); ok && told {

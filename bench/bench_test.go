@@ -73,9 +73,11 @@ func TestInterleave(t *testing.T) {
 	if err != nil || strings.Join(log, "") != "ababab" || got[0].Best() != 1 || got[1].Best() != 4 {
 		t.Errorf("%v, order %v", err, log)
 	}
-	b.seconds, b.err = []float64{1}, errors.New("broken")
-	if _, err := bench.Interleave(t.Context(), []bench.Contestant{b}, 1, func(string, float64) {}); err == nil || err.Error() != "b: broken" {
-		t.Errorf("%v", err)
+	// One that fails stops none of the others.
+	a.seconds, b.seconds, b.err, log = []float64{2, 1}, []float64{1}, errors.New("broken"), nil
+	got, err = bench.Interleave(t.Context(), []bench.Contestant{b, a}, 2, func(string, float64) {})
+	if err != nil || strings.Join(log, "") != "baa" || got[0].Err != b.err || got[1].Err != nil || got[1].Best() != 1 {
+		t.Errorf("%v, order %v", err, log)
 	}
 }
 
@@ -163,6 +165,9 @@ func TestSuite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range measured {
+		if m.Err != nil {
+			t.Fatal(m.Err)
+		}
 		if cpu, ok := m.BestCPU(); !ok || cpu <= 0 || cpu > 64*m.Best() {
 			t.Errorf("%s: %v, %v seconds on processors in %v", m.Name(), cpu, ok, m.Best())
 		}

@@ -108,12 +108,15 @@ func (p *Peer) start(ctx context.Context, prefixes []Prefix, o PeerOptions) erro
 func (p *Peer) hear(v any) error {
 	line, err := p.out.ReadBytes('\n')
 	if errors.Is(err, io.EOF) {
-		_ = p.cmd.Wait() // so that all it wrote is there; that it failed is known
+		err := p.cmd.Wait() // so that all it wrote is there
 		p.cmd = nil
-		if last := p.errors.lastLine(); last != "" {
-			return errors.New(last)
+		if err == nil {
+			err = errors.New("it ended")
 		}
-		return errors.New("it ended without a word")
+		if last := p.errors.lastLine(); last != "" {
+			return fmt.Errorf("%w, after it wrote: %s", err, last)
+		}
+		return err
 	}
 	if err != nil {
 		return err

@@ -127,13 +127,24 @@ func (o *options) model(ctx context.Context, models *store.Store, suite *probct.
 			versions = append(versions, append(peer.Versions(), more...)...)
 		}
 	}
-	r.Measured, err = bench.Interleave(ctx, contestants, o.repeats, func(who string, seconds float64) {
+	measured, err := bench.Interleave(ctx, contestants, o.repeats, func(who string, seconds float64) {
 		tell("%s: %s %.2f s", name, who, seconds)
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	r.Reference = r.Measured[1].Last // the command keeps its readings to itself
+	for i, m := range measured {
+		switch {
+		case m.Err == nil:
+			r.Measured = append(r.Measured, m)
+		case i < 2:
+			return nil, nil, fmt.Errorf("%s: %w", m.Name(), m.Err)
+		default:
+			tell("%s: %s is left out: %v", name, m.Name(), m.Err)
+			r.Skipped = append(r.Skipped, bench.Skipped{Name: m.Name(), Why: m.Err.Error()})
+		}
+	}
+	r.Reference = measured[1].Last // the command keeps its readings to itself
 	return r, versions, nil
 }
 
