@@ -180,8 +180,8 @@ func writeSpec(dir, goCommand string, o Options) error {
 	})
 }
 
-// replaceDir makes a folder whose content fill writes; the one that is there goes
-// when the new one is complete.
+// replaceDir makes a folder whose content fill writes. The one that is there stays until the new one is
+// complete, and then gives way at once: a kernel that runs may be using it.
 func replaceDir(dir string, fill func(tmp string) error) error {
 	parent := filepath.Dir(dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -198,10 +198,15 @@ func replaceDir(dir string, fill func(tmp string) error) error {
 	if err := fill(tmp); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(dir); err != nil {
+	old := tmp + "-old"
+	if err := os.Rename(dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return os.Rename(tmp, dir)
+	if err := os.Rename(tmp, dir); err != nil {
+		_ = os.Rename(old, dir) // or what was there is lost, which err says in other words
+		return err
+	}
+	return os.RemoveAll(old)
 }
 
 // Installed lists the kernelspecs that were installed and are still there.

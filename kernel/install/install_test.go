@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image/png"
 	"os"
@@ -168,6 +169,35 @@ func TestModule(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dest, "inner")); err != nil {
 		t.Error("the module that was there is gone")
+	}
+}
+
+// TestReplaceDir replaces a folder again and again, and not at all where the new one cannot be made.
+func TestReplaceDir(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	fill := func(tmp string) error {
+		for i := range 200 {
+			if err := os.WriteFile(filepath.Join(tmp, fmt.Sprint(i)), nil, 0o644); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for range 20 {
+		if err := replaceDir(dir, fill); err != nil {
+			t.Fatal(err)
+		}
+	}
+	none := errors.New("no")
+	if err := replaceDir(dir, func(string) error { return none }); err != none {
+		t.Errorf("%v", err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 200 {
+		t.Errorf("%d files, %v", len(files), err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v %v", left, err)
 	}
 }
 
