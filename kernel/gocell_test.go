@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zeromq/zmq4"
+
 	"github.com/modellog/modellog/kernel/gonb"
 	"github.com/modellog/modellog/kernel/wire"
 	"github.com/modellog/modellog/lang"
@@ -91,6 +93,10 @@ func TestGoCell(t *testing.T) {
 	}
 	if r := f.run("%%go\n%%\nfmt.Println(twice(4))").ok(); r.text("stdout") != "8\n" || r.reply["execution_count"] != 12.0 {
 		t.Errorf("%v %q", r.reply, r.text("stdout"))
+	}
+	// GoNB's own count, which traces show, has kept step with cells that were not counted.
+	if r := f.run("%%go\n%%\npanic(\"again\")"); !strings.Contains(fmt.Sprint(r.of("display_data")), "Cell[13]: Line 3") {
+		t.Errorf("%v %v:\n%s", r.reply, r.of("display_data"), r.text("stderr"))
 	}
 }
 
@@ -191,6 +197,90 @@ func TestGoKilled(t *testing.T) {
 	}
 }
 
+// TestGoSameIDs has control requests under the id of a Go cell that runs, as a client and its manager may send: each
+// is answered as what it is, and the cell ends as one that was interrupted.
+func TestGoSameIDs(t *testing.T) {
+	k := serveGo(t, nil)
+	f := dial(t, k.o.Connection)
+	id := f.start("%%go\n!echo begun; sleep 1000", nil)
+	for m := f.next(f.published, patient); m.Header.MsgType != "stream"; m = f.next(f.published, patient) {
+	}
+	for msgType, want := range map[string]string{"kernel_info_request": "kernel_info_reply", "interrupt_request": "interrupt_reply"} {
+		m := &wire.Message{Header: wire.NewHeader(f.session, msgType), Content: []byte("{}")}
+		m.Header.MsgID = id
+		frames, err := f.signer.Encode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.control.SendMulti(zmq4.NewMsgFrom(frames...)); err != nil {
+			t.Fatal(err)
+		}
+		if m := f.next(f.controls, 5*time.Second); m.ParentID() != id || m.Header.MsgType != want || content(t, m)["status"] != "ok" {
+			t.Errorf("%s %s", m.Header.MsgType, m.Content)
+		}
+	}
+	if m := f.next(f.replies, 5*time.Second); m.ParentID() != id || m.Header.MsgType != "execute_reply" || content(t, m)["ename"] != "Interrupted" {
+		t.Errorf("%s %s", m.Header.MsgType, m.Content)
+	}
+	f.run("%%go\n!true").ok()
+}
+
+// TestGoKilledAtRandom kills GoNB at random moments of cells that print, wait and are compiled, some of which are
+// interrupted at the same time. No cell hangs, no session is lost, and in the end no file and no process is left.
+func TestGoKilledAtRandom(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	mark := marked()
+	t.Setenv("MODELLOG_TEST_RUN", strings.TrimPrefix(mark, "MODELLOG_TEST_RUN="))
+	k := serveGo(t, nil)
+	f := dial(t, k.o.Connection)
+	f.run("a = prob(0.25)").ok()
+	rng := rand.New(rand.NewPCG(7, 8))
+	codes := []string{"%%go\n!while :; do echo x; done", "%%go\n!setsid sleep 1000 & sleep 1000", "%%go\n%%\nfor {}", "%%go\n!true"}
+	for i := range 16 {
+		id := f.start(codes[i%len(codes)], nil)
+		time.Sleep(time.Duration(rng.IntN(400)) * time.Millisecond)
+		if i%3 == 2 {
+			f.send(f.control, "interrupt_request", object{})
+			f.next(f.controls, patient)
+		}
+		begin := time.Now()
+		if child := k.goCells.current(); child != nil { // it may be being started
+			syscall.Kill(child.PID(), syscall.SIGKILL)
+		} else {
+			f.send(f.control, "interrupt_request", object{})
+			f.next(f.controls, patient)
+		}
+		r := f.await(id)
+		if d := time.Since(begin); d > 5*time.Second {
+			t.Errorf("%q ended after %v", codes[i%len(codes)], d)
+		}
+		if r.reply["status"] != "error" && i%len(codes) != 3 {
+			t.Errorf("%q: %v", codes[i%len(codes)], r.reply)
+		}
+		if r := f.run("wmc(a)").ok(); plain(r.of("execute_result")[0]) != "0.25" {
+			t.Errorf("%v", r.reply)
+		}
+		if r := f.run("%%go\n!echo well").ok(); r.text("stdout") != "well\n" {
+			t.Errorf("after %q: %q", codes[i%len(codes)], r.text("stdout"))
+		}
+	}
+	child := k.goCells.current()
+	k.stop(errShutdown)
+	err := <-k.done
+	k.done <- err
+	if err != nil {
+		t.Error(err)
+	}
+	<-child.Done()
+	gone(t, mark, 5*time.Second)
+	for _, pattern := range []string{"gonb_*", "modellog-*"} {
+		if left, err := filepath.Glob(filepath.Join(dir, pattern)); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v %v", left, err)
+		}
+	}
+}
+
 func TestGoInput(t *testing.T) {
 	k := serveGo(t, nil)
 	f := dial(t, k.o.Connection)
@@ -203,6 +293,14 @@ func TestGoInput(t *testing.T) {
 	if r := f.await(id).ok(); r.text("stdout") != "got a line\n" {
 		t.Errorf("%q", r.text("stdout"))
 	}
+	id = f.start("%%go\n%with_password\n!read x; echo got $x", object{"allow_stdin": true})
+	if ask := f.next(f.inputs, patient); content(t, ask)["password"] != true {
+		t.Errorf("what is typed would be seen: %s", ask.Content)
+	}
+	f.send(f.stdin, "input_reply", object{"value": "a secret"})
+	if r := f.await(id).ok(); r.text("stdout") != "got a secret\n" {
+		t.Errorf("%q", r.text("stdout"))
+	}
 	// A front-end that gives no input is not asked, and the cell does not hang.
 	begin := time.Now()
 	r := f.run("%%go\n%with_inputs\n!read x; echo got $x")
@@ -212,6 +310,33 @@ func TestGoInput(t *testing.T) {
 	if len(f.inputs) != 0 {
 		t.Error("it was asked")
 	}
+}
+
+// TestGoRequestInput has a program itself ask for input, and ask a front-end that gives none.
+func TestGoRequestInput(t *testing.T) {
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOPROXY", "off")
+	k := serveWork(t, nil, root)
+	f := dial(t, k.o.Connection)
+	const code = "%%go\nimport \"github.com/janpfeifer/gonb/gonbui\"\n%%\ngonbui.RequestInput(\"who? \", false)\nvar name string\nfmt.Scanln(&name)\nfmt.Println(\"it is\", name)"
+	id := f.start(code, object{"allow_stdin": true})
+	ask := f.next(f.inputs, patient)
+	if c := content(t, ask); ask.ParentID() != id || c["prompt"] != "who? " || c["password"] != false {
+		t.Errorf("%s %s", ask.Parent, ask.Content)
+	}
+	f.send(f.stdin, "input_reply", object{"value": "größe🐶"})
+	if r := f.await(id).ok(); r.text("stdout") != "it is größe🐶\n" {
+		t.Errorf("%q", r.text("stdout"))
+	}
+	begin := time.Now()
+	r := f.run(code)
+	if d := time.Since(begin); d > 10*time.Second || r.reply["ename"] != "InputError" || !strings.Contains(fmt.Sprint(r.reply["evalue"]), "allow_stdin") || len(f.inputs) != 0 {
+		t.Errorf("after %v: %v; asked %d times", d, r.reply, len(f.inputs))
+	}
+	f.run("%%go\n!true").ok()
 }
 
 // TestGoComms is the life of a widget: the front-end opens a comm as %widgets asks it to, the program sends to it
@@ -416,6 +541,17 @@ func TestGoTwoFrontEnds(t *testing.T) {
 	}
 	if other != "b 2\n" {
 		t.Errorf("the first sees %q of the second's cell", other)
+	}
+	// One who waits for input that nobody gives does not keep the other: it can interrupt.
+	ia = a.start("%%go\n%with_inputs\n!read x; echo a $x", object{"allow_stdin": true})
+	a.next(a.inputs, patient)
+	ib = b.start("%%go\n!echo b", nil)
+	b.send(b.control, "interrupt_request", object{})
+	if r := a.await(ia); r.reply["ename"] != "Interrupted" {
+		t.Errorf("%v", r.reply)
+	}
+	if r := b.await(ib).ok(); r.text("stdout") != "b\n" {
+		t.Errorf("%q", r.text("stdout"))
 	}
 }
 
@@ -623,8 +759,7 @@ for range 3 {
 
 func TestGoFrozen(t *testing.T) {
 	t.Parallel()
-	// The kernel's own time-out is long; what is shown here is that an
-	// interrupt frees a cell whose GoNB is frozen.
+	// The time-out is long; an interrupt frees a cell whose GoNB is frozen before it.
 	k := serveGo(t, nil)
 	f := dial(t, k.o.Connection)
 	f.run("%%go\n!true").ok()
@@ -636,6 +771,20 @@ func TestGoFrozen(t *testing.T) {
 	r := f.await(id)
 	if d := time.Since(begin); r.reply["status"] != "error" || d > 15*time.Second {
 		t.Errorf("after %v: %v", d, r.reply)
+	}
+	f.run("%%go\n!echo").ok()
+	// Without an interrupt the time-out ends it.
+	f.run("a = prob(0.25)").ok()
+	id = f.start("%%go\n!echo begun; sleep 1000", nil)
+	for m := f.next(f.published, patient); m.Header.MsgType != "stream"; m = f.next(f.published, patient) {
+	}
+	f.begun = id
+	syscall.Kill(k.goCells.current().PID(), syscall.SIGSTOP)
+	if r := f.await(id); r.reply["status"] != "error" || !strings.Contains(fmt.Sprint(r.reply["evalue"]), "no sign of life") {
+		t.Errorf("%v", r.reply)
+	}
+	if r := f.run("wmc(a)").ok(); plain(r.of("execute_result")[0]) != "0.25" {
+		t.Errorf("%v", r.reply)
 	}
 	f.run("%%go\n!echo").ok()
 }

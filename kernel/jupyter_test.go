@@ -122,7 +122,8 @@ func TestJupyter(t *testing.T) {
 	}
 	mark := marked()
 	cmd := exec.Command(py, filepath.Join("testdata", "jupyter.py"), "-v")
-	cmd.Env = append(os.Environ(), mark, "JUPYTER_PATH="+dir, "MODELLOG_TEST_TOOLS="+toolsDir(t), "PYTHONWARNINGS=ignore")
+	tmp := t.TempDir()
+	cmd.Env = append(os.Environ(), mark, "TMPDIR="+tmp, "JUPYTER_PATH="+dir, "MODELLOG_TEST_TOOLS="+toolsDir(t), "PYTHONWARNINGS=ignore")
 	if _, err := (&GoOptions{ToolsDir: toolsDir(t)}).binary(); err == nil {
 		cmd.Env = append(cmd.Env, "MODELLOG_TEST_GO=1")
 	}
@@ -133,6 +134,11 @@ func TestJupyter(t *testing.T) {
 		t.Logf("%s", out)
 	}
 	gone(t, mark, 5*time.Second)
+	for _, pattern := range []string{"gonb_*", "modellog-*"} {
+		if left, err := filepath.Glob(filepath.Join(tmp, pattern)); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v %v", left, err)
+		}
+	}
 }
 
 // process starts a kernel as a process of its own, by way of a shell command in
