@@ -231,6 +231,27 @@ func TestKernelKilled(t *testing.T) {
 	}
 }
 
+// TestKernelKilledIdle kills a kernel in which nothing runs: the system tells GoNB to end, before the watchdog does.
+func TestKernelKilledIdle(t *testing.T) {
+	needGo(t)
+	t.Parallel()
+	mark := marked()
+	cmd, c := process(t, `exec "$kernel" "$run" "$file"`, mark)
+	f := dial(t, c)
+	f.run("%%go\n!true").ok()
+	cmd.Process.Kill()
+	cmd.Wait()
+	killed := time.Now()
+	for gonb := true; gonb; time.Sleep(20 * time.Millisecond) {
+		gonb = slices.ContainsFunc(withVariable(t, mark), func(p string) bool { return strings.Contains(p, "/gonb -kernel ") })
+		if d := time.Since(killed); gonb && d > 1500*time.Millisecond {
+			t.Errorf("after %v GoNB is still there", d)
+			break
+		}
+	}
+	gone(t, mark, 10*time.Second)
+}
+
 // TestParentGone ends the process that started the kernel.
 func TestParentGone(t *testing.T) {
 	needGo(t)
