@@ -1,7 +1,7 @@
 # Needs Go, a C and C++ compiler, and Python 3 with pip; fetches the rest.
 #
 #   make demo         build, fetch a small model, report on some constraints
-#   make test         build, fetch the small models, pass all tests
+#   make test         build, fetch the small models, pass the tests that need no more than these
 #   make repl         probe constraints at a prompt
 #   make notebook     open the notebooks in JupyterLab
 #   make notebooks    execute them all anew, or NB=01-propositions alone
