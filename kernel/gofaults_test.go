@@ -96,6 +96,36 @@ func TestGoInterruptOnce(t *testing.T) {
 	t.Logf("%d of 40 were interrupted", interrupted)
 }
 
+// TestGoInterruptCompile interrupts a cell that is being compiled, which takes seconds, and whose program would run for ever.
+func TestGoInterruptCompile(t *testing.T) {
+	k := serveGo(t, nil)
+	f := dial(t, k.o.Connection)
+	f.run("%%go\nfunc kept() int { return 7 }").ok()
+	child := k.goCells.current()
+	for i := range 4 {
+		var code strings.Builder
+		code.WriteString("%%go\n%%\nx := os.Args\n")
+		for j := range 3000 {
+			fmt.Fprintf(&code, "if len(x) == %d { fmt.Println(\"round %d\", x, len(x)*%d) }\n", j+100, i, j)
+		}
+		code.WriteString("for {}")
+		id := f.start(code.String(), nil)
+		time.Sleep(time.Duration(50+i*300) * time.Millisecond)
+		begin := time.Now()
+		f.send(f.control, "interrupt_request", object{})
+		if m := f.next(f.controls, 5*time.Second); content(t, m)["status"] != "ok" {
+			t.Errorf("%s", m.Content)
+		}
+		r := f.await(id)
+		if d := time.Since(begin); d > 4*time.Second || r.reply["status"] != "error" {
+			t.Errorf("round %d: after %v: %v", i, d, r.reply)
+		}
+	}
+	if r := f.run("%%go\n%%\nfmt.Println(kept())").ok(); r.text("stdout") != "7\n" || k.goCells.current() != child {
+		t.Errorf("%q; the same GoNB: %v", r.text("stdout"), k.goCells.current() == child)
+	}
+}
+
 // TestGoDeaf interrupts a program that ignores it: GoNB's patience is five seconds, and it lives on.
 func TestGoDeaf(t *testing.T) {
 	t.Parallel()
