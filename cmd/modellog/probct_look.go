@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/modellog/modellog/evals/bootstrap"
+	"github.com/modellog/modellog/evals/manifest"
 	"github.com/modellog/modellog/evals/probct"
 	"github.com/modellog/modellog/evals/table"
 )
@@ -127,6 +129,11 @@ func (c *probctDiffCmd) Run(std streams) error {
 	if err != nil {
 		return err
 	}
+	if len(c.Dirs) == 2 {
+		if d := besides(runs, models); d != "" {
+			fmt.Fprintf(std.err, "warning: from the first run to the second, %s\n", d)
+		}
+	}
 	note := fmt.Sprintf("95 %% intervals: paired bootstrap over rows, %d resamples, seed %d.", c.Resamples, c.Seed)
 	t := probct.DiffTable(changes, models[0], models[1], c.Calibration.Calibration, note)
 	if err := writeTables(std.out, format, t); err != nil {
@@ -149,4 +156,28 @@ func (c *probctDiffCmd) Run(std streams) error {
 		}
 	}
 	return nil
+}
+
+// besides says in what two runs differ that may change figures: the program, the machine, and
+// how a model was read that both have measured.
+func besides(runs [2]*probct.RunFolder, models [2]string) string {
+	var out []string
+	for _, d := range manifest.Compare(only(runs[0], models[0]), only(runs[1], models[1])) {
+		switch d.Kind {
+		case manifest.OfProgram, manifest.OfMachine:
+			out = append(out, d.Text)
+		case manifest.OfModel:
+			if models[0] == models[1] {
+				out = append(out, d.Text)
+			}
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// only is a run's manifest with one of its models.
+func only(r *probct.RunFolder, model string) *manifest.Manifest {
+	m := *r.Manifest
+	m.Models = slices.DeleteFunc(slices.Clone(m.Models), func(x manifest.Model) bool { return x.Name != model })
+	return &m
 }

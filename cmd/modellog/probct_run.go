@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -13,8 +15,8 @@ import (
 type probctRunCmd struct {
 	Model []string `short:"m" placeholder:"NAME" env:"MODELLOG_MODEL" default:"${model}" help:"Model to measure; give it again for more. Default: ${default}."`
 	engineFlags
-	Suite   string `type:"existingdir" placeholder:"DIR" required:"" help:"Folder of the suite."`
-	Out     string `short:"o" type:"path" placeholder:"DIR" required:"" help:"Folder of the run, which is made."`
+	Suite   string `type:"path" placeholder:"DIR" help:"Folder of the suite, such as evals/probct/suite in modellog's source, or one that modellog probct build has made."`
+	Out     string `short:"o" type:"path" placeholder:"DIR" help:"Folder of the run, which is made."`
 	Limit   int    `placeholder:"N" help:"Measure the first N rows of each subset."`
 	Multi   bool   `help:"Keep rows in which a target has several tokens, as conjunctions of token events."`
 	Parquet bool   `help:"Write the rows as Parquet and not as JSON lines."`
@@ -28,6 +30,16 @@ func (c *probctRunCmd) Run(ctx context.Context, std streams) error {
 	}
 	if c.Limit < 0 {
 		return usageError{fmt.Errorf("--limit is a number of rows, and not %d", c.Limit)}
+	}
+	const which = "modellog's source has one in evals/probct/suite, and modellog probct build makes one"
+	if c.Suite == "" {
+		return usageError{fmt.Errorf("name the folder of a suite with --suite; %s", which)}
+	}
+	if c.Out == "" {
+		return usageError{errors.New("name the folder that the run is written into with --out")}
+	}
+	if fi, err := os.Stat(c.Suite); err != nil || !fi.IsDir() {
+		return usageError{fmt.Errorf("--suite %s is no folder; %s", c.Suite, which)}
 	}
 	suite, err := probct.Load(c.Suite)
 	if err != nil {

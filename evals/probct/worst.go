@@ -60,7 +60,12 @@ func (r *RunFolder) Rows(model string, yield func(*Measured) error) error {
 			return ReadRows(path, yield)
 		}
 	}
-	return fmt.Errorf("the run in %s has no rows of %s: there is no %s (or %s)", r.Dir, model, folder.RowsFile(model, rowsJSONL), rowsParquet)
+	again := "modellog probct run --suite SUITE -o DIR"
+	for _, m := range r.Manifest.Models {
+		again += " -m " + m.Name
+	}
+	return fmt.Errorf("the run in %s has no rows of %s: there is no %s (or %s). Files of rows are large and are not shipped with the tables of a run; %s writes them",
+		r.Dir, model, folder.RowsFile(model, rowsJSONL), rowsParquet, again)
 }
 
 // Blame is the event that a row's WMC answers to most: of largest |∂WMC/∂p|, the first of
