@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/ollama/ollama/kvcache"
 	"github.com/ollama/ollama/ml"
@@ -115,10 +116,9 @@ func (e *engine) close() {
 	e.model.Backend().Close()
 }
 
-// forward runs the prefixes, which fit the cache together, and returns the
-// logits after each: as many rows, one after the other, each of the size of the
-// vocabulary. What the cache held is forgotten before and after.
-func (e *engine) forward(prefixes [][]lm.Token) (logits []float32, err error) {
+// forward runs the prefixes, whose tree fits the cache, and returns the logits after each: as many rows, one
+// after the other, each of the size of the vocabulary. What the cache held is forgotten before and after.
+func (e *engine) forward(prefixes [][]lm.Token, waves [][]segment) (logits []float32, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			logits, err = nil, enginePanic(r)
@@ -138,36 +138,69 @@ func (e *engine) forward(prefixes [][]lm.Token) (logits []float32, err error) {
 			err = forgetErr
 		}
 	}()
-	if len(prefixes) == 1 {
-		return e.long(prefixes[0])
-	}
-	var tokens, outputs []int32
-	var batch input.Batch
-	for s, prefix := range prefixes {
-		for i, t := range prefix {
-			tokens = append(tokens, t)
-			batch.Positions = append(batch.Positions, int32(i))
-			batch.Sequences = append(batch.Sequences, s)
-		}
-		outputs = append(outputs, int32(len(tokens)-1))
-	}
-	return e.run(batch, tokens, outputs)
-}
-
-// long runs one prefix, in chunks where it is long.
-func (e *engine) long(prefix []lm.Token) (logits []float32, err error) {
-	for begin := 0; begin < len(prefix); begin += e.chunk {
-		chunk := prefix[begin:min(begin+e.chunk, len(prefix))]
-		var batch input.Batch
-		for i := range chunk {
-			batch.Positions = append(batch.Positions, int32(begin+i))
-			batch.Sequences = append(batch.Sequences, 0)
-		}
-		if logits, err = e.run(batch, chunk, []int32{int32(len(chunk) - 1)}); err != nil {
+	for _, wave := range waves {
+		if logits, err = e.wave(wave, len(prefixes), logits); err != nil {
 			return nil, err
+		}
+		for _, s := range wave {
+			for _, branch := range s.branches {
+				cache.CopyPrefix(s.sequence, branch, int32(s.end))
+			}
 		}
 	}
 	return logits, nil
+}
+
+// wave runs segments that go on from what the cache has, in chunks where they are many tokens, and puts the
+// logits after those that end a prefix into their rows.
+func (e *engine) wave(wave []segment, rows int, logits []float32) ([]float32, error) {
+	var batch input.Batch
+	var tokens, outputs []int32
+	var ended []int // the prefixes of the outputs
+	flush := func() error {
+		if len(tokens) == 0 {
+			return nil
+		}
+		read := outputs
+		if len(read) == 0 {
+			read = []int32{int32(len(tokens) - 1)} // the engine wants one
+		}
+		of, err := e.run(batch, tokens, read)
+		if err != nil {
+			return err
+		}
+		size := len(of) / len(read)
+		switch {
+		case len(ended) == rows && slices.IsSorted(ended):
+			logits = of
+		case len(ended) > 0:
+			if logits == nil {
+				logits = make([]float32, rows*size)
+			}
+			for i, row := range ended {
+				copy(logits[row*size:(row+1)*size], of[i*size:])
+			}
+		}
+		batch, tokens, outputs, ended = input.Batch{}, nil, nil, nil
+		return nil
+	}
+	for _, s := range wave {
+		for i := s.begin; i < s.end; i++ {
+			if len(tokens) == e.chunk {
+				if err := flush(); err != nil {
+					return nil, err
+				}
+			}
+			tokens = append(tokens, s.tokens[i])
+			batch.Positions = append(batch.Positions, int32(i))
+			batch.Sequences = append(batch.Sequences, s.sequence)
+		}
+		if s.leaf {
+			outputs = append(outputs, int32(len(tokens)-1))
+			ended = append(ended, s.sequence)
+		}
+	}
+	return logits, flush()
 }
 
 // run gives a batch to the engine and returns the logits at the outputs.

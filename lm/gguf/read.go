@@ -70,13 +70,21 @@ func (m *Model) distinct(prefixes [][]lm.Token) (distinct [][]lm.Token, asked []
 	return distinct, asked, nil
 }
 
-// Batch returns how many of the first prefixes are computed together. The sums
-// within attention run over the tokens of all of them, so that their order, and with
+// Batch returns how many of the first prefixes are computed together. What many of them begin with alike is
+// read once. The sums within attention run over the tokens of all of them, so that their order, and with
 // it the last digits, depends on the batch: a log-probability by some millionths.
 func (m *Model) Batch(prefixes [][]lm.Token) int {
 	tokens := 0
 	for n, prefix := range prefixes {
-		if tokens += len(prefix); n > 0 && tokens > m.chunk || n == m.batch {
+		if n == m.batch {
+			return n
+		}
+		before := tokens
+		tokens = treeTokens(tree(prefixes[:n+1]))
+		// What goes on from one that is read anyhow may be beyond the chunk, which the engine then works
+		// through in parts: a long text with two questions is read once.
+		shares := tokens-before < len(prefix) && tokens <= len(prefixes[0])+m.chunk
+		if n > 0 && tokens > m.chunk && !shares {
 			return n
 		}
 	}
@@ -121,17 +129,19 @@ func (m *Model) forward(ctx context.Context, batch [][]lm.Token) ([]float32, err
 	if m.closed {
 		return nil, errors.New("the model has been closed")
 	}
-	if err := m.makeRoom(ctx, len(batch[0])); err != nil {
+	waves := tree(batch)
+	if err := m.makeRoom(ctx, treeTokens(waves)); err != nil {
 		return nil, err
 	}
 	want := len(batch) * m.info.Vocabulary
 	var logits []float32
 	var err error
 	if m.engine.many {
-		logits, err = m.engine.forward(batch)
+		logits, err = m.engine.forward(batch, waves)
 	} else {
 		for _, prefix := range batch {
-			row, rowErr := m.engine.forward([][]lm.Token{prefix})
+			one := [][]lm.Token{prefix}
+			row, rowErr := m.engine.forward(one, tree(one))
 			if err = rowErr; err != nil {
 				break
 			}
@@ -144,8 +154,8 @@ func (m *Model) forward(ctx context.Context, batch [][]lm.Token) ([]float32, err
 	return logits, err
 }
 
-// makeRoom loads the model where it is not loaded yet, and anew where a prefix of
-// so many tokens does not fit the room there is for keys and values.
+// makeRoom loads the model where it is not loaded yet, and anew where so many tokens
+// do not fit the room there is for keys and values.
 func (m *Model) makeRoom(ctx context.Context, tokens int) error {
 	capacity := defaultCapacity
 	if m.engine != nil {
