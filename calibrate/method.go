@@ -50,6 +50,10 @@ type Calibration struct {
 // Default returns the paper's main calibration, nucleus entropy with p = 0.95.
 func Default() Calibration { return Calibration{NucleusEntropy, 0.95} }
 
+// TableThresholds returns the nucleus values p that the paper's tables average over: 0.80,
+// 0.85, 0.90 and 0.95.
+func TableThresholds() []float64 { return []float64{0.80, 0.85, 0.90, 0.95} }
+
 // Thresholds returns the values of p that [Summarize] and [SummarizeTop] must be
 // asked for so that Offset can answer: P for a method that uses the nucleus, none
 // otherwise.

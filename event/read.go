@@ -26,7 +26,7 @@ type Reading struct {
 // Nuclei are the nucleus thresholds that every distribution is summarised at, so
 // that a change among them needs no second reading: those the paper's tables
 // average over.
-var nuclei = []float64{0.80, 0.85, 0.90, 0.95}
+var nuclei = calibrate.TableThresholds()
 
 // Read reads each step under a calibration. What the cache has is taken from
 // there; the model runs once for each distinct prefix that is left, and what it
@@ -43,20 +43,9 @@ func (r *Reader) Read(ctx context.Context, steps []Step, cal calibrate.Calibrati
 // most once for each distinct prefix. The result has one list of readings for
 // each calibration, in their order.
 func (r *Reader) ReadUnder(ctx context.Context, steps []Step, cals []calibrate.Calibration) ([][]Reading, error) {
-	thresholds := nuclei
-	var others []float64
-	for _, cal := range cals {
-		if err := cal.Validate(); err != nil {
-			return nil, err
-		}
-		for _, p := range cal.Thresholds() {
-			if !slices.Contains(nuclei, p) && !slices.Contains(others, p) {
-				others = append(others, p)
-			}
-		}
-	}
-	if len(others) > 0 {
-		thresholds = slices.Concat(nuclei, slices.Sorted(slices.Values(others)))
+	thresholds, err := thresholdsOf(cals)
+	if err != nil {
+		return nil, err
 	}
 	raw, err := r.observe(ctx, steps, thresholds)
 	if err != nil {
@@ -72,6 +61,35 @@ func (r *Reader) ReadUnder(ctx context.Context, steps []Step, cals []calibrate.C
 		}
 	}
 	return out, nil
+}
+
+// Prefetch puts into the cache what [Reader.ReadUnder] would read.
+func (r *Reader) Prefetch(ctx context.Context, steps []Step, cals []calibrate.Calibration) error {
+	thresholds, err := thresholdsOf(cals)
+	if err != nil {
+		return err
+	}
+	_, err = r.observe(ctx, steps, thresholds)
+	return err
+}
+
+// thresholdsOf are the nucleus thresholds that distributions are summarised at for calibrations.
+func thresholdsOf(cals []calibrate.Calibration) ([]float64, error) {
+	var others []float64
+	for _, cal := range cals {
+		if err := cal.Validate(); err != nil {
+			return nil, err
+		}
+		for _, p := range cal.Thresholds() {
+			if !slices.Contains(nuclei, p) && !slices.Contains(others, p) {
+				others = append(others, p)
+			}
+		}
+	}
+	if len(others) == 0 {
+		return nuclei, nil
+	}
+	return slices.Concat(nuclei, slices.Sorted(slices.Values(others))), nil
 }
 
 // observation is a reading before calibration.

@@ -333,9 +333,16 @@ func (g *goCells) run(c *cell, m *wire.Message, code string, store bool) (map[st
 
 	// A signal is lost on a compilation that is about to start its program,
 	// so it is repeated until the cell is over.
-	over := make(chan struct{})
-	defer close(over)
-	defer context.AfterFunc(c.ctx, func() { g.interrupt(child, over) })()
+	over, quiet := make(chan struct{}), make(chan struct{})
+	stop := context.AfterFunc(c.ctx, func() { defer close(quiet); g.interrupt(child, over) })
+	defer func() {
+		close(over)
+		if !stop() {
+			// GoNB may be about to handle the last one, which is not for the next cell.
+			<-quiet
+			time.Sleep(settle)
+		}
+	}()
 
 	refused := false
 	reply, err := child.Do(context.Background(), request,
@@ -423,8 +430,8 @@ func (g *goCells) ask(c *cell, m *wire.Message) {
 	}
 }
 
-// settle is how long GoNB may need after it has asked to be ready for an answer: one that comes sooner, which no
-// user can type but a program may send, is lost.
+// settle is how long GoNB may need to handle a signal, and after it has asked to be ready for an answer: one that
+// comes sooner, which no user can type but a program may send, is lost.
 const settle = 100 * time.Millisecond
 
 // typed passes on what the user typed.

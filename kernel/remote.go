@@ -23,11 +23,11 @@ type remote struct{ k *Kernel }
 // sessionSocket is the socket for programs in Go cells.
 type sessionSocket struct {
 	*connect.Server
-	dir string
+	folder *private.Folder
 }
 
 func (s *sessionSocket) Close() error {
-	return errors.Join(s.Server.Close(), os.RemoveAll(s.dir))
+	return errors.Join(s.Server.Close(), s.folder.Remove())
 }
 
 // serveSession opens the socket for programs in Go cells. The variables tell them
@@ -36,20 +36,19 @@ func (k *Kernel) serveSession() (io.Closer, []string, error) {
 	fail := func(err error) (io.Closer, []string, error) {
 		return nil, nil, fmt.Errorf("opening the socket for Go cells: %w", err)
 	}
-	dir, err := private.Dir()
+	folder, err := private.New()
 	if err != nil {
 		return fail(err)
 	}
-	path := filepath.Join(dir, "session")
+	path := filepath.Join(folder.Path, "session")
 	l, err := net.Listen("unix", path)
 	if err == nil {
 		err = os.Chmod(path, 0o600)
 	}
 	if err != nil {
-		os.RemoveAll(dir)
-		return fail(err)
+		return fail(errors.Join(err, folder.Remove()))
 	}
-	return &sessionSocket{connect.Serve(l, remote{k}), dir}, []string{connect.SocketVariable + "=" + path}, nil
+	return &sessionSocket{connect.Serve(l, remote{k}), folder}, []string{connect.SocketVariable + "=" + path}, nil
 }
 
 // Eval evaluates a program for a Go cell. It ends with the cell that runs, whose

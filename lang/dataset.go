@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 
 	"github.com/modellog/modellog/calibrate"
@@ -125,7 +126,7 @@ func (s *Session) open(data Dataset) (*measuring, error) {
 	}
 	in, err := openRows(path, holes)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
 	}
 	m, err := s.newMeasuring(&unit{emit: func(Result) error { return nil }}, data, holes, in)
 	if err != nil {
@@ -150,7 +151,7 @@ func (s *Session) Prefetch(ctx context.Context, datasets ...Dataset) error {
 		if len(steps) == 0 {
 			return nil
 		}
-		_, err := s.reader("reading").ReadUnder(ctx, steps, cals)
+		err := s.reader("reading").Prefetch(ctx, steps, cals)
 		steps = nil
 		clear(seen)
 		return err
@@ -166,11 +167,13 @@ func (s *Session) Prefetch(ctx context.Context, datasets ...Dataset) error {
 				return nil
 			}
 			for _, v := range r.g.vars {
-				if v.step == nil || seen[v.step.Key()] {
+				if v.step == nil {
 					continue
 				}
-				seen[v.step.Key()] = true
-				steps = append(steps, *v.step)
+				if key := v.step.Key(); !seen[key] {
+					seen[key] = true
+					steps = append(steps, *v.step)
+				}
 			}
 			if len(steps) < mostSteps {
 				return nil

@@ -259,7 +259,8 @@ func compare(shipped, now notebook) (faults []string) {
 	return faults
 }
 
-// kind says what sort of output it is.
+// kind says what sort of output it is. Whether a result is an execute_result or display_data is no
+// sort: in a cell whose last statement has no result it depends on how long that took.
 func kind(o output) string {
 	switch o.Type {
 	case "stream":
@@ -267,7 +268,7 @@ func kind(o output) string {
 	case "error":
 		return "the error " + o.EName
 	}
-	return o.Type + " of " + strings.Join(slices.Sorted(maps.Keys(o.Data)), ", ")
+	return "a result of " + strings.Join(slices.Sorted(maps.Keys(o.Data)), ", ")
 }
 
 func kinds(outputs []output) string {

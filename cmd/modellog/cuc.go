@@ -9,7 +9,6 @@ import (
 	"github.com/modellog/modellog/evals/bootstrap"
 	"github.com/modellog/modellog/evals/cuc"
 	"github.com/modellog/modellog/evals/table"
-	"github.com/modellog/modellog/lang"
 	"github.com/modellog/modellog/lm"
 )
 
@@ -149,8 +148,7 @@ func (c *cucRunCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	st := lang.StyleOf(std.out)
-	if err := table.Write(std.out, format, table.Style{Width: st.Width, Color: st.Color}, tables...); err != nil {
+	if err := writeTables(std.out, format, tables...); err != nil {
 		return err
 	}
 	for _, d := range data {

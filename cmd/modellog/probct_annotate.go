@@ -10,7 +10,6 @@ import (
 
 	"github.com/modellog/modellog/evals/probct"
 	"github.com/modellog/modellog/evals/table"
-	"github.com/modellog/modellog/lang"
 )
 
 type probctAnnotateCmd struct {
@@ -107,6 +106,5 @@ func (c *probctAnnotateCmd) report(std streams) error {
 	if err != nil {
 		return err
 	}
-	st := lang.StyleOf(std.out)
-	return table.Write(std.out, format, table.Style{Width: st.Width, Color: st.Color}, t)
+	return writeTables(std.out, format, t)
 }

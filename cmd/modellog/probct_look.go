@@ -10,7 +10,6 @@ import (
 	"github.com/modellog/modellog/evals/bootstrap"
 	"github.com/modellog/modellog/evals/probct"
 	"github.com/modellog/modellog/evals/table"
-	"github.com/modellog/modellog/lang"
 )
 
 type probctWorstCmd struct {
@@ -129,9 +128,8 @@ func (c *probctDiffCmd) Run(std streams) error {
 		return err
 	}
 	note := fmt.Sprintf("95 %% intervals: paired bootstrap over rows, %d resamples, seed %d.", c.Resamples, c.Seed)
-	st := lang.StyleOf(std.out)
 	t := probct.DiffTable(changes, models[0], models[1], c.Calibration.Calibration, note)
-	if err := table.Write(std.out, format, table.Style{Width: st.Width, Color: st.Color}, t); err != nil {
+	if err := writeTables(std.out, format, t); err != nil {
 		return err
 	}
 	if format != table.PlainText {

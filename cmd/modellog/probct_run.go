@@ -8,7 +8,6 @@ import (
 
 	"github.com/modellog/modellog/evals/probct"
 	"github.com/modellog/modellog/evals/table"
-	"github.com/modellog/modellog/lang"
 )
 
 type probctRunCmd struct {
@@ -53,8 +52,7 @@ func (c *probctRunCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	st := lang.StyleOf(std.out)
-	if err := table.Write(std.out, format, table.Style{Width: st.Width, Color: st.Color}, tables...); err != nil {
+	if err := writeTables(std.out, format, tables...); err != nil {
 		return err
 	}
 	for i, r := range results {

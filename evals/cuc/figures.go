@@ -5,24 +5,19 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/modellog/modellog/evals/folder"
 	"github.com/modellog/modellog/notebooks/published"
 	"github.com/modellog/modellog/plots"
 )
 
-// Figure is a drawing with the name of its file, without an ending.
-type Figure struct {
-	Name string
-	*plots.Figure
-}
-
 // Figures draws for each data set the frontier, with the published models on FOLIO, the reliability diagram of
 // each model, and the coverage–accuracy curves over τ.
-func Figures(results []*Result, o Options) ([]Figure, error) {
+func Figures(results []*Result, o Options) ([]folder.Figure, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
 	t := &tables{results: results, o: o, first: o.Formats[0]}
-	var out []Figure
+	var out []folder.Figure
 	for k, d := range results[0].Data {
 		var frontier []plots.FrontierPoint
 		var curves []plots.CoverageCurve
@@ -33,7 +28,7 @@ func Figures(results []*Result, o Options) ([]Figure, error) {
 			if !ok {
 				continue
 			}
-			name := shown(r.Model.Name)
+			name := folder.ModelName(r.Model.Name)
 			frontier = append(frontier, plots.FrontierPoint{Model: name, Commitment: m.Commitment.Value, Violation: m.Violation.Value, Coverage: m.Coverage.Value, Measured: true})
 			curve := plots.CoverageCurve{Model: name, At: o.Thresholds.Tau}
 			for _, c := range CoverageCurve(points, o.Thresholds.Delta) {
@@ -78,7 +73,7 @@ func Figures(results []*Result, o Options) ([]Figure, error) {
 			if err != nil {
 				return err
 			}
-			out = append(out, Figure{kind + "-" + fileName(d.Name), f})
+			out = append(out, folder.Figure{Name: kind + "-" + fileName(d.Name), Figure: f})
 			return nil
 		}
 		f, err := plots.NewFrontier("Commitment and contradiction, "+d.Name, frontier)

@@ -1,33 +1,23 @@
 package cuc
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/modellog/modellog/calibrate"
 	"github.com/modellog/modellog/evals/bootstrap"
+	"github.com/modellog/modellog/evals/folder"
 	"github.com/modellog/modellog/evals/manifest"
-	"github.com/modellog/modellog/evals/table"
 	"github.com/modellog/modellog/event"
 	"github.com/modellog/modellog/lm"
 )
 
-// The names of a run's files, besides a file of rows for each model.
-const (
-	ManifestFile = "manifest.json"
-	TablesFile   = "tables" // with the ending of each form
-	FiguresDir   = "figures"
-)
+// rowsEnding is the ending of files of rows.
+const rowsEnding = ".jsonl"
 
 // Options say how models are asked, and what is made of their answers.
 type Options struct {
@@ -132,12 +122,8 @@ func Run(ctx context.Context, on Machine, models []string, data []*Data, dir str
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	files := map[string]string{}
-	for _, name := range models {
-		if other, ok := files[rowsFile(name)]; ok {
-			return nil, fmt.Errorf("the rows of %s and %s would have one name, %s; ask them in two runs", other, name, rowsFile(name))
-		}
-		files[rowsFile(name)] = name
+	if err := folder.CheckModels(models); err != nil {
+		return nil, err
 	}
 	named := map[string]bool{}
 	for _, d := range data {
@@ -150,10 +136,9 @@ func Run(ctx context.Context, on Machine, models []string, data []*Data, dir str
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("making the run's folder: %w", err)
-	}
-	if err := sameRun(filepath.Join(dir, ManifestFile), m); err != nil {
+	// What a run finds out about its models is not known before it.
+	kinds := []manifest.Kind{manifest.OfCommand, manifest.OfData, manifest.OfOption, manifest.OfSeed}
+	if err := folder.Claim(dir, m, kinds, "prompt of ", "answers of "); err != nil {
 		return nil, err
 	}
 	var results []*Result
@@ -166,7 +151,7 @@ func Run(ctx context.Context, on Machine, models []string, data []*Data, dir str
 		for _, d := range r.Data {
 			rows = append(rows, d.Rows...)
 		}
-		if err := writeRows(filepath.Join(dir, rowsFile(name)), rows); err != nil {
+		if err := writeRows(filepath.Join(dir, folder.RowsFile(name, rowsEnding)), rows); err != nil {
 			return nil, err
 		}
 		results = append(results, r)
@@ -176,7 +161,7 @@ func Run(ctx context.Context, on Machine, models []string, data []*Data, dir str
 		return nil, fmt.Errorf("writing the run: %w", err)
 	}
 	m.Seconds = time.Since(m.Started).Seconds()
-	return results, m.Save(filepath.Join(dir, ManifestFile))
+	return results, m.Save(filepath.Join(dir, folder.ManifestFile))
 }
 
 func newManifest(ctx context.Context, models []string, data []*Data, o Options) (*manifest.Manifest, error) {
@@ -225,30 +210,6 @@ func count(m *manifest.Manifest, r *Result, o Options) {
 	}
 }
 
-// sameRun refuses to write over a run of something else.
-func sameRun(path string, now *manifest.Manifest) error {
-	then, err := manifest.Load(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("the run's folder has a manifest that cannot be read, choose another folder: %w", err)
-	}
-	// What a run finds out about its models is not known before it.
-	for key := range then.Options {
-		if strings.HasPrefix(key, "prompt of ") || strings.HasPrefix(key, "answers of ") {
-			delete(then.Options, key)
-		}
-	}
-	for _, d := range manifest.Compare(then, now) {
-		switch d.Kind {
-		case manifest.OfCommand, manifest.OfData, manifest.OfOption, manifest.OfSeed:
-			return fmt.Errorf("%s has a run of something else (%s); choose another folder for this one", filepath.Dir(path), d)
-		}
-	}
-	return nil
-}
-
 func runModel(ctx context.Context, on Machine, name string, data []*Data, o Options) (*Result, error) {
 	m, err := on.Open(ctx, name)
 	if err != nil {
@@ -264,7 +225,7 @@ func runModel(ctx context.Context, on Machine, name string, data []*Data, o Opti
 	r.Style, r.Answers = e.asker.style, e.answers
 	for _, d := range data {
 		if on.Progress != nil {
-			reader.Progress = func(done, total int) { on.Progress(shown(name)+", "+d.Name, done, total) }
+			reader.Progress = func(done, total int) { on.Progress(folder.ModelName(name)+", "+d.Name, done, total) }
 		}
 		rows, err := e.measure(ctx, d)
 		if err != nil {
@@ -273,20 +234,6 @@ func runModel(ctx context.Context, on Machine, name string, data []*Data, o Opti
 		r.Data = append(r.Data, &DataResult{Data: d, Rows: rows})
 	}
 	return r, nil
-}
-
-// shown is a model's name without the folders that its file is in.
-func shown(model string) string { return model[strings.LastIndexAny(model, `/\`)+1:] }
-
-// rowsFile is the name of the file of a model's rows.
-func rowsFile(model string) string {
-	model = strings.TrimPrefix(shown(model), "gguf:")
-	return "rows-" + strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`:*?"<>|`, r) || r <= ' ' {
-			return '-'
-		}
-		return r
-	}, model) + ".jsonl"
 }
 
 // Write writes the tables and figures of results into a folder.
@@ -298,32 +245,11 @@ func Write(results []*Result, o Options, dir string) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range []table.Format{table.PlainText, table.CSV, table.Markdown, table.LaTeX} {
-		var b bytes.Buffer
-		if err := table.Write(&b, f, table.Style{Width: 120}, tables...); err != nil {
-			return err
-		}
-		if err := renameio.WriteFile(filepath.Join(dir, TablesFile+f.Extension()), b.Bytes(), 0o644); err != nil {
-			return err
-		}
-	}
 	figures, err := Figures(results, o)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(dir, FiguresDir), 0o755); err != nil {
-		return err
-	}
-	for _, f := range figures {
-		svg, err := f.SVG()
-		if err != nil {
-			return err
-		}
-		if err := renameio.WriteFile(filepath.Join(dir, FiguresDir, f.Name+".svg"), svg, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	return folder.Write(dir, tables, figures)
 }
 
 // Asked is what a model is given for an example: the two questions under a format, as texts with special

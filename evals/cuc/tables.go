@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/modellog/modellog/evals/bootstrap"
+	"github.com/modellog/modellog/evals/folder"
 	"github.com/modellog/modellog/evals/table"
 	"github.com/modellog/modellog/notebooks/published"
 )
@@ -72,7 +73,7 @@ func family(model string) string {
 
 // row begins a row of a model on a data set.
 func (t *tables) row(r *Result, subset string) table.Row {
-	name := shown(r.Model.Name)
+	name := folder.ModelName(r.Model.Name)
 	return table.Row{
 		About: table.About{Model: name, Family: family(name), Size: float64(r.Model.Parameters), Subset: subset},
 		Cells: []table.Cell{table.Text(name)},
@@ -206,7 +207,7 @@ func (t *tables) scale() {
 				if a.Model.Parameters > b.Model.Parameters {
 					a, b = b, a
 				}
-				name := shown(b.Model.Name) + " − " + shown(a.Model.Name)
+				name := folder.ModelName(b.Model.Name) + " − " + folder.ModelName(a.Model.Name)
 				from, to := figures(a), figures(b)
 				difference := table.Row{About: table.About{Model: name, Family: line.Family, Subset: d.Name}, Cells: []table.Cell{table.Text(name)}}
 				for i := range to {
@@ -251,7 +252,7 @@ func (t *tables) rows() {
 		}
 		for i, a := range r.Answers {
 			if i == 0 || len(r.Answers) == len(t.o.Formats) {
-				x.Notes = append(x.Notes, fmt.Sprintf("%s, %s prompt: %s.", shown(r.Model.Name), r.Style, a))
+				x.Notes = append(x.Notes, fmt.Sprintf("%s, %s prompt: %s.", folder.ModelName(r.Model.Name), r.Style, a))
 			}
 		}
 	}

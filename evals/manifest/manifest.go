@@ -22,11 +22,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"time"
 
+	"github.com/google/renameio/v2"
 	"github.com/klauspost/cpuid/v2"
 
 	"github.com/modellog/modellog/calibrate"
@@ -229,7 +229,7 @@ func (m *Manifest) Save(path string) error {
 	return nil
 }
 
-func (m *Manifest) save(path string) (err error) {
+func (m *Manifest) save(path string) error {
 	public := m.public()
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -238,21 +238,7 @@ func (m *Manifest) save(path string) (err error) {
 	if err := e.Encode(public); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".manifest-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(b.Bytes())
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return renameio.WriteFile(path, b.Bytes(), 0o644)
 }
 
 // maxBytes bounds a manifest that is read.

@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/google/renameio/v2"
+
 	"github.com/modellog/modellog/evals/wordnet"
 )
 
@@ -313,7 +315,7 @@ func (b *builder) place(decisions string) error {
 		sum := sha256.Sum256(text.Bytes())
 		b.manifest.Files[name] = hex.EncodeToString(sum[:])
 		fmt.Fprintf(all, "%s %x\n", name, sum)
-		if err := replace(filepath.Join(b.o.Out, name), text.Bytes()); err != nil {
+		if err := renameio.WriteFile(filepath.Join(b.o.Out, name), text.Bytes(), 0o644); err != nil {
 			return err
 		}
 	}
@@ -321,14 +323,14 @@ func (b *builder) place(decisions string) error {
 	logic := filepath.Join(b.o.Out, LogicFile)
 	if _, err := os.Stat(logic); errors.Is(err, os.ErrNotExist) {
 		// One that is there may have subsets of the user's own.
-		if err := replace(logic, []byte(Logic)); err != nil {
+		if err := renameio.WriteFile(logic, []byte(Logic), 0o644); err != nil {
 			return err
 		}
 	}
 	if err := os.Rename(decisions, filepath.Join(b.o.Out, DecisionsFile)); err != nil {
 		return err
 	}
-	if err := replace(filepath.Join(b.o.Out, CardFile), Card(b.manifest, b.o.Templates)); err != nil {
+	if err := renameio.WriteFile(filepath.Join(b.o.Out, CardFile), Card(b.manifest, b.o.Templates), 0o644); err != nil {
 		return err
 	}
 	// WordNet's licence goes with what is made from it.
@@ -337,7 +339,7 @@ func (b *builder) place(decisions string) error {
 		return err
 	}
 	if licence != "" {
-		if err := replace(filepath.Join(b.o.Out, "LICENSE.WordNet"), []byte(licence)); err != nil {
+		if err := renameio.WriteFile(filepath.Join(b.o.Out, "LICENSE.WordNet"), []byte(licence), 0o644); err != nil {
 			return err
 		}
 	}
@@ -345,21 +347,7 @@ func (b *builder) place(decisions string) error {
 	if err != nil {
 		return err
 	}
-	return replace(filepath.Join(b.o.Out, ManifestFile), append(text, '\n'))
-}
-
-// replace writes a file whole or not at all.
-func replace(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	if err := errors.Join(err, f.Chmod(0o666&^umask), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return renameio.WriteFile(filepath.Join(b.o.Out, ManifestFile), append(text, '\n'), 0o644)
 }
 
 // add counts a candidate.

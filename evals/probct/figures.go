@@ -7,15 +7,10 @@ import (
 	"slices"
 
 	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/evals/folder"
 	"github.com/modellog/modellog/notebooks/published"
 	"github.com/modellog/modellog/plots"
 )
-
-// Figure is a drawing with the name of its file, without an ending.
-type Figure struct {
-	Name string
-	*plots.Figure
-}
 
 // mostPerFigure is how many columns a grid of histograms can have.
 const mostPerFigure = 6
@@ -23,8 +18,8 @@ const mostPerFigure = 6
 // Figures draws the results, one of each model: the histograms of ρ as Figures 3 to 6 do, with a
 // row for each model, and CAcc over the size of models with the published points.
 // Nothing is drawn for what the results have not measured.
-func Figures(results []*Result) ([]Figure, error) {
-	var out []Figure
+func Figures(results []*Result) ([]folder.Figure, error) {
+	var out []folder.Figure
 	t := &tables{results: results}
 	subsets := t.subsets()
 	cals := results[0].Calibrations
@@ -38,7 +33,7 @@ func Figures(results []*Result) ([]Figure, error) {
 			if len(out) > 0 {
 				name = fmt.Sprintf("histograms-%d", len(out)+1)
 			}
-			out = append(out, Figure{name, f})
+			out = append(out, folder.Figure{Name: name, Figure: f})
 		}
 	}
 	if at := under(cals, calibrate.NucleusEntropy); len(at) > 0 {
@@ -46,7 +41,7 @@ func Figures(results []*Result) ([]Figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Figure{"scaling", f})
+		out = append(out, folder.Figure{Name: "scaling", Figure: f})
 	}
 	return out, nil
 }
@@ -58,7 +53,7 @@ func histograms(results []*Result, subsets []Subset, k int) (*plots.Figure, erro
 		h.Columns = append(h.Columns, s.Title)
 	}
 	for _, r := range results {
-		h.Rows = append(h.Rows, shown(r.Model.Name))
+		h.Rows = append(h.Rows, folder.ModelName(r.Model.Name))
 		var rho [][]float64
 		var count [][]int
 		for _, s := range subsets {
@@ -103,7 +98,7 @@ func scaling(results []*Result, subsets []Subset, at []int) (*plots.Figure, erro
 			if g == nil || r.Model.Parameters == 0 {
 				continue
 			}
-			p := plots.ScalingPoint{Model: shown(r.Model.Name), Family: family(shown(r.Model.Name)), Size: float64(r.Model.Parameters), Measured: true}
+			p := plots.ScalingPoint{Model: folder.ModelName(r.Model.Name), Family: family(folder.ModelName(r.Model.Name)), Size: float64(r.Model.Parameters), Measured: true}
 			mean, std := averaged(g, at, cacc)
 			if math.IsNaN(std) {
 				std = 0

@@ -13,9 +13,6 @@ import (
 	"github.com/modellog/modellog/logic"
 )
 
-// Thresholds are the nucleus values p that the paper's tables average over.
-var thresholds = []float64{0.80, 0.85, 0.90, 0.95}
-
 // Calibrations returns those that a suite is measured under: nucleus entropy at p = 0.80,
 // 0.85, 0.90 and 0.95 (Tables 2, 3, 6, 7, 9 and 10), the entropy (Table 11), the nucleus
 // size at the same values (Table 12), and raw probabilities.
@@ -26,7 +23,7 @@ func Calibrations() []calibrate.Calibration {
 			out = append(out, calibrate.Calibration{Method: m})
 			continue
 		}
-		for _, p := range thresholds {
+		for _, p := range calibrate.TableThresholds() {
 			out = append(out, calibrate.Calibration{Method: m, P: p})
 		}
 	}

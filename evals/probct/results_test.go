@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modellog/modellog/evals/folder"
 	"github.com/modellog/modellog/evals/manifest"
 	"github.com/modellog/modellog/evals/probct"
 	"github.com/modellog/modellog/internal/modeltest"
@@ -18,7 +19,7 @@ import (
 // The results in the repository are those of the suite in the repository, on the two small models, and
 // all their files are of one run.
 func TestShippedResults(t *testing.T) {
-	m, err := manifest.Load(filepath.Join("results", probct.ManifestFile))
+	m, err := manifest.Load(filepath.Join("results", folder.ManifestFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestShippedResults(t *testing.T) {
 	}
 
 	// tables.csv has what was counted, and CAcc of each subset and model in each of the tables.
-	f, err := os.Open(filepath.Join("results", probct.TablesFile+".csv"))
+	f, err := os.Open(filepath.Join("results", folder.TablesFile+".csv"))
 	if err != nil {
 		t.Fatal(err)
 	}

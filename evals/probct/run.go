@@ -1,32 +1,20 @@
 package probct
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
-
+	"github.com/modellog/modellog/evals/folder"
 	"github.com/modellog/modellog/evals/manifest"
-	"github.com/modellog/modellog/evals/table"
 	"github.com/modellog/modellog/lang"
 )
 
-// The names of a run's files, besides ManifestFile and a file of rows for each model.
+// The endings of files of rows.
 const (
-	TablesFile = "tables" // with the ending of each form
-	FiguresDir = "figures"
-)
-
-const (
-	rowsPrefix  = "rows-"
 	rowsJSONL   = ".jsonl"
 	rowsParquet = ".parquet"
 )
@@ -49,13 +37,8 @@ func Run(ctx context.Context, s *lang.Session, suite *Suite, models []string, di
 	if len(o.Calibrations) == 0 {
 		o.Calibrations = Calibrations()
 	}
-	files := map[string]string{}
-	for _, name := range models {
-		file := rowsFile(name, "")
-		if other, ok := files[file]; ok {
-			return nil, fmt.Errorf("the rows of %s and %s would have one name, %s; measure them in two runs", other, name, file)
-		}
-		files[file] = name
+	if err := folder.CheckModels(models); err != nil {
+		return nil, err
 	}
 	m := manifest.New("probct run", o.Version)
 	for _, c := range o.Calibrations {
@@ -71,10 +54,7 @@ func Run(ctx context.Context, s *lang.Session, suite *Suite, models []string, di
 	if err := m.AddData(ctx, suite.Logic, 0); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("making the run's folder: %w", err)
-	}
-	if err := sameRun(filepath.Join(dir, ManifestFile), m); err != nil {
+	if err := folder.Claim(dir, m, []manifest.Kind{manifest.OfCommand, manifest.OfCalibration, manifest.OfData, manifest.OfOption}); err != nil {
 		return nil, err
 	}
 
@@ -99,25 +79,7 @@ func Run(ctx context.Context, s *lang.Session, suite *Suite, models []string, di
 		return nil, fmt.Errorf("writing the run: %w", err)
 	}
 	m.Seconds = time.Since(m.Started).Seconds()
-	return results, m.Save(filepath.Join(dir, ManifestFile))
-}
-
-// sameRun refuses to write over a run of something else.
-func sameRun(path string, now *manifest.Manifest) error {
-	then, err := manifest.Load(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("the run's folder has a manifest that cannot be read, choose another folder: %w", err)
-	}
-	for _, d := range manifest.Compare(then, now) {
-		switch d.Kind {
-		case manifest.OfCommand, manifest.OfCalibration, manifest.OfData, manifest.OfOption:
-			return fmt.Errorf("%s has a run of something else (%s); choose another folder for this one", filepath.Dir(path), d)
-		}
-	}
-	return nil
+	return results, m.Save(filepath.Join(dir, folder.ManifestFile))
 }
 
 func runModel(ctx context.Context, s *lang.Session, suite *Suite, name, dir string, o RunOptions) (*Result, error) {
@@ -128,7 +90,7 @@ func runModel(ctx context.Context, s *lang.Session, suite *Suite, name, dir stri
 	if o.Parquet {
 		ending = rowsParquet
 	}
-	w, err := CreateRows(filepath.Join(dir, rowsFile(name, ending)))
+	w, err := CreateRows(filepath.Join(dir, folder.RowsFile(name, ending)))
 	if err != nil {
 		return nil, err
 	}
@@ -140,48 +102,15 @@ func runModel(ctx context.Context, s *lang.Session, suite *Suite, name, dir stri
 	return r, w.Close()
 }
 
-// rowsFile is the name of the file of a model's rows, after the last part of the model's name where
-// that is a path.
-func rowsFile(model, ending string) string {
-	model = strings.TrimPrefix(shown(model), "gguf:")
-	return rowsPrefix + strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`:*?"<>|`, r) || r <= ' ' {
-			return '-'
-		}
-		return r
-	}, model) + ending
-}
-
 // Write writes the tables and figures of results into a folder.
 func Write(results []*Result, dir string) error {
 	tables, err := Tables(results)
 	if err != nil {
 		return err
 	}
-	for _, f := range []table.Format{table.PlainText, table.CSV, table.Markdown, table.LaTeX} {
-		var b bytes.Buffer
-		if err := table.Write(&b, f, table.Style{Width: 120}, tables...); err != nil {
-			return err
-		}
-		if err := renameio.WriteFile(filepath.Join(dir, TablesFile+f.Extension()), b.Bytes(), 0o644); err != nil {
-			return err
-		}
-	}
 	figures, err := Figures(results)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(dir, FiguresDir), 0o755); err != nil {
-		return err
-	}
-	for _, f := range figures {
-		svg, err := f.SVG()
-		if err != nil {
-			return err
-		}
-		if err := renameio.WriteFile(filepath.Join(dir, FiguresDir, f.Name+".svg"), svg, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	return folder.Write(dir, tables, figures)
 }

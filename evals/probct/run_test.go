@@ -20,6 +20,7 @@ import (
 
 	"github.com/modellog/modellog/calibrate"
 	"github.com/modellog/modellog/evals/bootstrap"
+	"github.com/modellog/modellog/evals/folder"
 	"github.com/modellog/modellog/evals/manifest"
 	"github.com/modellog/modellog/evals/probct"
 	"github.com/modellog/modellog/internal/modeltest"
@@ -330,7 +331,7 @@ func coinRun(t testing.TB, suiteDir, model string) *probct.RunFolder {
 	}
 	m := manifest.New("probct run", "")
 	m.AddModel(lm.Info{Name: model})
-	if err := m.Save(filepath.Join(dir, probct.ManifestFile)); err != nil {
+	if err := m.Save(filepath.Join(dir, folder.ManifestFile)); err != nil {
 		t.Fatal(err)
 	}
 	r, err := probct.OpenRun(dir)

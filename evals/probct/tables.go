@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/evals/folder"
 	"github.com/modellog/modellog/evals/table"
 	"github.com/modellog/modellog/lang"
 	"github.com/modellog/modellog/notebooks/published"
@@ -107,14 +108,9 @@ func cell(g *SubsetResult, at []int, decimals int, of func(*Aggregate) lang.Inte
 	return table.Interval(mean.Lo, mean.Hi, decimals).WithStd(std)
 }
 
-// shown is a model's name without the folders that its file is in.
-func shown(model string) string {
-	return model[strings.LastIndexAny(model, `/\`)+1:]
-}
-
 // row begins a row with a model's name.
 func row(r *Result) table.Row {
-	name := shown(r.Model.Name)
+	name := folder.ModelName(r.Model.Name)
 	return table.Row{
 		About: table.About{Model: name, Family: family(name), Size: float64(r.Model.Parameters)},
 		Cells: []table.Cell{table.Text(name)},

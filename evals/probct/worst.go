@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/evals/folder"
 	"github.com/modellog/modellog/evals/manifest"
 )
 
@@ -23,9 +24,9 @@ type RunFolder struct {
 
 // OpenRun opens the folder of a run.
 func OpenRun(dir string) (*RunFolder, error) {
-	m, err := manifest.Load(filepath.Join(dir, ManifestFile))
+	m, err := manifest.Load(filepath.Join(dir, folder.ManifestFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s has no run, or one that was interrupted: there is no %s", dir, ManifestFile)
+		return nil, fmt.Errorf("%s has no run, or one that was interrupted: there is no %s", dir, folder.ManifestFile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the run in %s: %w", dir, err)
@@ -54,12 +55,12 @@ func (r *RunFolder) Model(name string) (manifest.Model, error) {
 // Rows hands over a model's rows.
 func (r *RunFolder) Rows(model string, yield func(*Measured) error) error {
 	for _, ending := range []string{rowsJSONL, rowsParquet} {
-		path := filepath.Join(r.Dir, rowsFile(model, ending))
+		path := filepath.Join(r.Dir, folder.RowsFile(model, ending))
 		if _, err := os.Stat(path); err == nil {
 			return ReadRows(path, yield)
 		}
 	}
-	return fmt.Errorf("the run in %s has no rows of %s: there is no %s (or %s)", r.Dir, model, rowsFile(model, rowsJSONL), rowsParquet)
+	return fmt.Errorf("the run in %s has no rows of %s: there is no %s (or %s)", r.Dir, model, folder.RowsFile(model, rowsJSONL), rowsParquet)
 }
 
 // Blame is the event that a row's WMC answers to most: of largest |∂WMC/∂p|, the first of

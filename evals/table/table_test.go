@@ -169,7 +169,7 @@ func TestPlotScaling(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := lang.New(lang.Options{Dir: dir})
-	var figure, text string
+	var figure, text, whole string
 	err := s.Eval(t.Context(), "", "%plot scaling own.csv subset=\"Transitivity\"\n%table own.csv subset=\"Transitivity\"", func(r lang.Result) error {
 		if f, ok := r.(*lang.Figure); ok {
 			svg, err := f.SVG()
@@ -177,14 +177,22 @@ func TestPlotScaling(t *testing.T) {
 			return err
 		}
 		text = r.Text(lang.Style{Width: 100})
-		return nil
+		b, err := r.MarshalJSON()
+		whole = string(b)
+		return err
 	})
 	if err != nil || !strings.Contains(figure, "<svg") {
 		t.Errorf("%v: %d bytes of figure", err, len(figure))
 	}
-	for _, want := range []string{`gemma3:270m-pt +measured here +53\.8679\S* ± 0\.987`, `小模型_1 & 2 +measured here +12\.3 … 15\.06`, `Gemma-3-12B-pt +ModelLog Table 2 +40\.4 ± 1\.6`} {
+	for _, want := range []string{`gemma3:270m-pt +measured here +53\.9 ± 1\.0`, `小模型_1 & 2 +measured here +12\.3 … 15\.06`, `Gemma-3-12B-pt +ModelLog Table 2 +40\.4 ± 1\.6`} {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("there is no %s in\n%s", want, text)
+		}
+	}
+	// What is shown shorter is whole in the file.
+	for _, want := range []string{"53.86792452830189", "0.987"} {
+		if !strings.Contains(whole, want) {
+			t.Errorf("there is no %s in %s", want, whole)
 		}
 	}
 }

@@ -69,7 +69,8 @@ const (
 type Child struct {
 	o      Options
 	signer *wire.Signer
-	dir    string // private: sockets and connection file
+	folder *private.Folder
+	dir    string // its path, with sockets and connection file
 	tmp    string // GoNB's own temporary folder, once it is known
 	mark   string // KEY=VALUE in the environment of everything that comes from this child
 	proc   *process
@@ -108,11 +109,11 @@ func Start(ctx context.Context, o Options) (*Child, error) {
 	if o.Pulse == 0 {
 		o.Pulse = 30 * time.Second
 	}
-	dir, err := private.Dir()
+	folder, err := private.New()
 	if err != nil {
 		return nil, fmt.Errorf("starting GoNB: %w", err)
 	}
-	c := &Child{o: o, dir: dir, mark: markKey + "=" + wire.NewID(), born: time.Now(),
+	c := &Child{o: o, folder: folder, dir: folder.Path, mark: markKey + "=" + wire.NewID(), born: time.Now(),
 		done: make(chan struct{}), pending: map[string]*request{}}
 	if err := c.start(ctx); err != nil {
 		c.Stop()
@@ -554,7 +555,7 @@ func (c *Child) cleanUp() {
 	for _, conn := range c.opened {
 		conn.Close()
 	}
-	os.RemoveAll(c.dir)
+	_ = c.folder.Remove() // or the next kernel removes it
 	if c.tmp != "" {
 		os.RemoveAll(c.tmp)
 	}

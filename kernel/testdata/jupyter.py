@@ -1,6 +1,7 @@
 """The kernel under Jupyter's own tests and clients."""
 
 import os
+import queue
 import time
 import unittest
 
@@ -64,6 +65,23 @@ class Life(unittest.TestCase):
         reply = kc.execute_interactive(code, timeout=60, output_hook=out.append, allow_stdin=False)
         return reply["content"], out
 
+    def subscribed(self, kc):
+        """Waits until what this kernel publishes arrives. After a restart the client connects to
+        the same addresses anew, and wait_for_ready takes a last message of the kernel before for
+        one of the new one; what is published until then goes to nobody."""
+        end = time.monotonic() + 60
+        while True:
+            asked = kc.kernel_info()
+            until = time.monotonic() + 1
+            while time.monotonic() < until:
+                try:
+                    m = kc.get_iopub_msg(timeout=0.2)
+                except queue.Empty:
+                    continue
+                if m["parent_header"].get("msg_id") == asked:
+                    return
+            self.assertLess(time.monotonic(), end, "nothing that the kernel publishes arrives")
+
     def test_restarts(self):
         km, kc = start_new_kernel(kernel_name="modellog")
         try:
@@ -75,6 +93,7 @@ class Life(unittest.TestCase):
                 self.assertEqual(results[0]["content"]["data"]["text/plain"], "0.125")
                 km.restart_kernel()
                 kc.wait_for_ready(timeout=60)
+                self.subscribed(kc)
             content, _ = self.run_cell(kc, "wmc(a)")
             self.assertEqual(content["status"], "error", "a name outlived a restart")
             if GO:

@@ -190,19 +190,26 @@ func (m *Model) write(ctx context.Context, r lm.Request, in lm.Input, most int, 
 // sampling is how the server is told to sample: as the request says, and without
 // what else servers and Modelfiles do.
 func (m *Model) sampling(r lm.Request, most int) map[string]any {
-	topP := r.TopP
-	if topP == 0 {
-		topP = 1
+	options := m.plainOptions()
+	options["num_predict"] = most
+	options["seed"] = r.Seed
+	options["stop"] = append([]string{}, r.Stop...)
+	options["temperature"] = r.Temperature
+	options["top_k"] = r.TopK
+	if r.TopP != 0 {
+		options["top_p"] = r.TopP
 	}
+	return options
+}
+
+// plainOptions are the options of a request under which nothing but the model's own
+// probabilities, and temperature and top_k, has a say in which token comes.
+func (m *Model) plainOptions() map[string]any {
 	return map[string]any{
 		"num_ctx":           m.context.Load(),
-		"num_predict":       most,
 		"num_keep":          0,
-		"seed":              r.Seed,
-		"stop":              append([]string{}, r.Stop...),
-		"temperature":       r.Temperature,
-		"top_k":             r.TopK,
-		"top_p":             topP,
+		"stop":              []string{},
+		"top_p":             1,
 		"min_p":             0,
 		"typical_p":         1,
 		"repeat_last_n":     0,

@@ -324,24 +324,13 @@ func (m *Model) ask(ctx context.Context, prompt string, attempt int) (answer api
 	limited, cancel := context.WithTimeout(ctx, m.timeout)
 	defer cancel()
 	no := false
-	options := map[string]any{
-		"num_ctx":     m.context.Load(),
-		"num_predict": 1,
-		"num_keep":    0,
-		"seed":        attempt,
-		"stop":        []string{},
-		// None of these has an effect on the log-probabilities; they
-		// choose which token is sampled: the most probable one.
-		"temperature":       0,
-		"top_k":             1,
-		"top_p":             1,
-		"min_p":             0,
-		"typical_p":         1,
-		"repeat_last_n":     0,
-		"repeat_penalty":    1,
-		"presence_penalty":  0,
-		"frequency_penalty": 0,
-	}
+	options := m.plainOptions()
+	options["num_predict"] = 1
+	options["seed"] = attempt
+	// None of these has an effect on the log-probabilities; they choose which token is
+	// sampled: the most probable one.
+	options["temperature"] = 0
+	options["top_k"] = 1
 	// That one ended the text, or was part of a character: take any of the
 	// most probable, then any at all.
 	if attempt > 0 {

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"github.com/modellog/modellog/lm/store/internal/flock"
 )
@@ -122,26 +120,15 @@ func (s *Store) GetDataset(ctx context.Context, name string, o GetOptions) (stri
 }
 
 func (s *Store) fetchDataset(ctx context.Context, d Dataset, o GetOptions) (string, error) {
-	if o.Python == "" {
-		o.Python = "python3"
-	}
-	if o.Progress == nil {
-		o.Progress = func(Progress) {}
-	}
-	if o.Notice == nil {
-		o.Notice = func(string) {}
-	}
+	o.complete()
 	err := s.makeDataset(ctx, d, o)
 	switch {
 	case err == nil:
 		return s.DatasetDir(d.Name), nil
 	case ctx.Err() != nil:
 		err = fmt.Errorf("stopped: %w", ctx.Err())
-	case errors.As(err, new(*FetchError)):
-	case noSpace(err):
-		err = &FetchError{Kind: ErrNoSpace, What: fmt.Sprintf("the disk is full: %v", err), Remedy: "free some space, or set MODELLOG_HOME to a folder on another disk"}
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
-		err = &FetchError{What: err.Error(), Remedy: "set MODELLOG_HOME to a folder that you can write to"}
+	default:
+		err = explainDisk(err)
 	}
 	return "", fmt.Errorf("fetching %s: %w", d.Name, err)
 }

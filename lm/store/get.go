@@ -68,6 +68,22 @@ func (s *Store) Get(ctx context.Context, name string, o GetOptions) (Model, erro
 }
 
 func (s *Store) fetch(ctx context.Context, e Entry, o GetOptions) (Model, error) {
+	o.complete()
+	f := &fetcher{s: s, e: e, o: o, dir: filepath.Join(s.data, "downloads", e.Name)}
+	m, err := f.run(ctx)
+	if err == nil {
+		return m, nil
+	}
+	if ctx.Err() != nil {
+		err = fmt.Errorf("stopped; what is finished is kept, and the same command goes on from there: %w", ctx.Err())
+	} else {
+		err = explainDisk(err)
+	}
+	return Model{}, fmt.Errorf("fetching %s: %w", e.Name, err)
+}
+
+// complete puts in what is to be done where nothing is said.
+func (o *GetOptions) complete() {
 	if o.Python == "" {
 		o.Python = "python3"
 	}
@@ -77,14 +93,11 @@ func (s *Store) fetch(ctx context.Context, e Entry, o GetOptions) (Model, error)
 	if o.Notice == nil {
 		o.Notice = func(string) {}
 	}
-	f := &fetcher{s: s, e: e, o: o, dir: filepath.Join(s.data, "downloads", e.Name)}
-	m, err := f.run(ctx)
-	if err == nil {
-		return m, nil
-	}
+}
+
+// explainDisk says what to do about a disk that a fetch cannot write to. Other errors stay as they are.
+func explainDisk(err error) error {
 	switch {
-	case ctx.Err() != nil:
-		err = fmt.Errorf("stopped; what is finished is kept, and the same command goes on from there: %w", ctx.Err())
 	case errors.As(err, new(*FetchError)):
 	case noSpace(err):
 		err = &FetchError{
@@ -98,7 +111,7 @@ func (s *Store) fetch(ctx context.Context, e Entry, o GetOptions) (Model, error)
 			Remedy: "set MODELLOG_HOME to a folder that you can write to",
 		}
 	}
-	return Model{}, fmt.Errorf("fetching %s: %w", e.Name, err)
+	return err
 }
 
 // fetcher is one fetch of one model.

@@ -1,0 +1,112 @@
+// Package folder is the folder that a run of an evaluation writes: a file of rows for
+// each model, the tables in all forms, the figures, and last the manifest, without which a run has not ended.
+package folder
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/modellog/modellog/evals/manifest"
+	"github.com/modellog/modellog/evals/table"
+	"github.com/modellog/modellog/plots"
+)
+
+// The names of a run's files, besides those of rows.
+const (
+	ManifestFile = "manifest.json"
+	TablesFile   = "tables" // with the ending of each form
+	FiguresDir   = "figures"
+)
+
+// Figure is a drawing with the name of its file, without an ending.
+type Figure struct {
+	Name string
+	*plots.Figure
+}
+
+// ModelName is a model's name without the folders that its file is in.
+func ModelName(model string) string { return model[strings.LastIndexAny(model, `/\`)+1:] }
+
+// RowsFile is the name of the file of a model's rows, after [ModelName].
+func RowsFile(model, ending string) string {
+	model = strings.TrimPrefix(ModelName(model), "gguf:")
+	return "rows-" + strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`:*?"<>|`, r) || r <= ' ' {
+			return '-'
+		}
+		return r
+	}, model) + ending
+}
+
+// CheckModels refuses models whose files of rows would have one name.
+func CheckModels(models []string) error {
+	files := map[string]string{}
+	for _, name := range models {
+		file := RowsFile(name, "")
+		if other, ok := files[file]; ok {
+			return fmt.Errorf("the rows of %s and %s would have one name, %s; measure them in two runs", other, name, file)
+		}
+		files[file] = name
+	}
+	return nil
+}
+
+// Claim makes a run's folder, or refuses one that has the manifest of a run which differs from this one in
+// what the kinds name. Options that begin with one of found are what the earlier run found out, and are not compared.
+func Claim(dir string, now *manifest.Manifest, kinds []manifest.Kind, found ...string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("making the run's folder: %w", err)
+	}
+	then, err := manifest.Load(filepath.Join(dir, ManifestFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the run's folder has a manifest that cannot be read, choose another folder: %w", err)
+	}
+	for key := range then.Options {
+		if slices.ContainsFunc(found, func(f string) bool { return strings.HasPrefix(key, f) }) {
+			delete(then.Options, key)
+		}
+	}
+	for _, d := range manifest.Compare(then, now) {
+		if slices.Contains(kinds, d.Kind) {
+			return fmt.Errorf("%s has a run of something else (%s); choose another folder for this one", dir, d)
+		}
+	}
+	return nil
+}
+
+// Write writes a run's tables, in all forms, and its figures.
+func Write(dir string, tables []*table.Table, figures []Figure) error {
+	for _, f := range []table.Format{table.PlainText, table.CSV, table.Markdown, table.LaTeX} {
+		var b bytes.Buffer
+		if err := table.Write(&b, f, table.Style{Width: 120}, tables...); err != nil {
+			return err
+		}
+		if err := renameio.WriteFile(filepath.Join(dir, TablesFile+f.Extension()), b.Bytes(), 0o644); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, FiguresDir), 0o755); err != nil {
+		return err
+	}
+	for _, f := range figures {
+		svg, err := f.SVG()
+		if err != nil {
+			return err
+		}
+		if err := renameio.WriteFile(filepath.Join(dir, FiguresDir, f.Name+".svg"), svg, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
