@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/modellog/modellog/evals/bootstrap"
+	"github.com/modellog/modellog/evals/folder"
 	"github.com/modellog/modellog/evals/manifest"
 	"github.com/modellog/modellog/internal/modeltest"
 	"github.com/modellog/modellog/notebooks/published"
@@ -17,7 +18,7 @@ import (
 // The results in the repository are of one run on the two small models: the tables have what follows from the
 // rows, and the rows have no text of the data.
 func TestShippedResults(t *testing.T) {
-	m, err := manifest.Load(filepath.Join("results", ManifestFile))
+	m, err := manifest.Load(filepath.Join("results", folder.ManifestFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,7 @@ func TestShippedResults(t *testing.T) {
 	if m.Options["prompts"] != prompts.digest() {
 		t.Error("the prompts have changed since the run")
 	}
-	f, err := os.Open(filepath.Join("results", TablesFile+".csv"))
+	f, err := os.Open(filepath.Join("results", folder.TablesFile+".csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func TestShippedResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range m.Counts {
-		rows, err := ReadRows(filepath.Join("results", rowsFile(c.Model)))
+		rows, err := ReadRows(filepath.Join("results", folder.RowsFile(c.Model, rowsEnding)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +97,7 @@ func TestShippedResults(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, r := range modeltest.All {
-				text, err := os.ReadFile(filepath.Join("results", rowsFile(r.Name)))
+				text, err := os.ReadFile(filepath.Join("results", folder.RowsFile(r.Name, rowsEnding)))
 				if err != nil {
 					t.Fatal(err)
 				}

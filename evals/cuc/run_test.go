@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modellog/modellog/evals/folder"
 	"github.com/modellog/modellog/evals/manifest"
 	"github.com/modellog/modellog/event"
 	"github.com/modellog/modellog/internal/modeltest"
@@ -56,7 +57,7 @@ func files(t testing.TB, dir string) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
 	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == ManifestFile {
+		if err != nil || d.IsDir() || d.Name() == folder.ManifestFile {
 			return err
 		}
 		rel, _ := filepath.Rel(dir, path)
@@ -97,7 +98,7 @@ func TestResume(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(broken, ManifestFile)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(broken, folder.ManifestFile)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a run that did not end has a manifest: %v", err)
 	}
 	read := 0
@@ -118,7 +119,7 @@ func TestResume(t *testing.T) {
 	}
 
 	// The rows are read back, and have no text of the data.
-	rows, err := ReadRows(filepath.Join(whole, rowsFile(modeltest.SmolLM.Name)))
+	rows, err := ReadRows(filepath.Join(whole, folder.RowsFile(modeltest.SmolLM.Name, rowsEnding)))
 	if err != nil || len(rows) != 4 || rows[0].Phi.P != results[0].Data[0].Rows[0].Phi.P {
 		t.Errorf("%d rows, %v", len(rows), err)
 	}
@@ -140,7 +141,7 @@ func TestResume(t *testing.T) {
 		}
 		seen[id] = true
 	}
-	m, err := manifest.Load(filepath.Join(whole, ManifestFile))
+	m, err := manifest.Load(filepath.Join(whole, folder.ManifestFile))
 	if err != nil {
 		t.Fatal(err)
 	}
