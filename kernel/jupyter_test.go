@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -122,7 +123,8 @@ func TestJupyter(t *testing.T) {
 	}
 	mark := marked()
 	cmd := exec.Command(py, filepath.Join("testdata", "jupyter.py"), "-v")
-	cmd.Env = append(os.Environ(), mark, "JUPYTER_PATH="+dir, "MODELLOG_TEST_TOOLS="+toolsDir(t), "PYTHONWARNINGS=ignore")
+	tmp := t.TempDir()
+	cmd.Env = append(os.Environ(), mark, "TMPDIR="+tmp, "JUPYTER_PATH="+dir, "MODELLOG_TEST_TOOLS="+toolsDir(t), "PYTHONWARNINGS=ignore")
 	if _, err := (&GoOptions{ToolsDir: toolsDir(t)}).binary(); err == nil {
 		cmd.Env = append(cmd.Env, "MODELLOG_TEST_GO=1")
 	}
@@ -133,6 +135,11 @@ func TestJupyter(t *testing.T) {
 		t.Logf("%s", out)
 	}
 	gone(t, mark, 5*time.Second)
+	for _, pattern := range []string{"gonb_*", "modellog-*"} {
+		if left, err := filepath.Glob(filepath.Join(tmp, pattern)); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v %v", left, err)
+		}
+	}
 }
 
 // process starts a kernel as a process of its own, by way of a shell command in
@@ -178,29 +185,71 @@ func process(t *testing.T, shell, mark string) (*exec.Cmd, wire.Connection) {
 }
 
 // TestKernelKilled kills the kernel itself under a running Go cell, whose program ignores signals: GoNB, gopls
-// and the program go, too, and so do their files.
+// and the program go, too, and so do their files, also where GoNB is frozen and cannot clean up.
 func TestKernelKilled(t *testing.T) {
+	needGo(t)
+	t.Parallel()
+	for _, frozen := range []bool{false, true} {
+		mark := marked()
+		cmd, c := process(t, `exec "$kernel" "$run" "$file"`, mark)
+		f := dial(t, c)
+		files := strings.TrimSpace(f.run("%%go\n!echo $GONB_TMP_DIR").ok().text("stdout"))
+		if _, err := os.Stat(files); err != nil || !strings.HasPrefix(filepath.Base(files), "gonb_") {
+			t.Fatalf("%q: %v", files, err)
+		}
+		f.start("%%go\nimport (\"os/signal\"; \"syscall\")\n%%\nsignal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)\nfmt.Println(\"deaf\")\nfor { time.Sleep(time.Hour) }", nil)
+		for m := f.next(f.published, patient); m.Header.MsgType != "stream"; m = f.next(f.published, patient) {
+		}
+		all := withVariable(t, mark)
+		if len(all) < 4 { // kernel, gonb, gopls, the program
+			t.Errorf("only %d processes: %v", len(all), all)
+		}
+		if frozen {
+			at := slices.IndexFunc(all, func(p string) bool { return strings.Contains(p, "/gonb -kernel ") })
+			if at < 0 {
+				t.Fatalf("there is no GoNB: %v", all)
+			}
+			pid, _, _ := strings.Cut(all[at], " ")
+			n, err := strconv.Atoi(pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			syscall.Kill(n, syscall.SIGSTOP)
+		}
+		cmd.Process.Kill()
+		cmd.Wait()
+		gone(t, mark, 10*time.Second)
+		// The files go last.
+		for deadline := time.Now().Add(3 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			if _, err := os.Stat(files); err != nil {
+				break
+			} else if time.Now().After(deadline) {
+				t.Errorf("GoNB frozen %v: %s is left", frozen, files)
+				break
+			}
+		}
+	}
+}
+
+// TestKernelKilledIdle kills a kernel in which nothing runs: the system tells GoNB to end, before the watchdog does.
+func TestKernelKilledIdle(t *testing.T) {
 	needGo(t)
 	t.Parallel()
 	mark := marked()
 	cmd, c := process(t, `exec "$kernel" "$run" "$file"`, mark)
 	f := dial(t, c)
-	files := strings.TrimSpace(f.run("%%go\n!echo $GONB_TMP_DIR").ok().text("stdout"))
-	if _, err := os.Stat(files); err != nil || !strings.HasPrefix(filepath.Base(files), "gonb_") {
-		t.Fatalf("%q: %v", files, err)
-	}
-	f.start("%%go\nimport (\"os/signal\"; \"syscall\")\n%%\nsignal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)\nfmt.Println(\"deaf\")\nfor { time.Sleep(time.Hour) }", nil)
-	for m := f.next(f.published, patient); m.Header.MsgType != "stream"; m = f.next(f.published, patient) {
-	}
-	if n := len(withVariable(t, mark)); n < 4 { // kernel, gonb, gopls, the program
-		t.Errorf("only %d processes: %v", n, withVariable(t, mark))
-	}
+	f.run("%%go\n!true").ok()
 	cmd.Process.Kill()
 	cmd.Wait()
-	gone(t, mark, 10*time.Second)
-	if _, err := os.Stat(files); err == nil {
-		t.Errorf("%s is left", files)
+	killed := time.Now()
+	for gonb := true; gonb; time.Sleep(20 * time.Millisecond) {
+		gonb = slices.ContainsFunc(withVariable(t, mark), func(p string) bool { return strings.Contains(p, "/gonb -kernel ") })
+		if d := time.Since(killed); gonb && d > 1500*time.Millisecond {
+			t.Errorf("after %v GoNB is still there", d)
+			break
+		}
 	}
+	gone(t, mark, 10*time.Second)
 }
 
 // TestParentGone ends the process that started the kernel.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"slices"
@@ -621,6 +623,15 @@ func TestNoGo(t *testing.T) {
 	for _, msgType := range []string{"complete_request", "inspect_request"} {
 		f.await(f.send(f.shell, msgType, object{"code": "%%go\nfmt.", "cursor_pos": 9})).ok()
 	}
+	// With Go alone it is GoNB that is missing.
+	if err := os.WriteFile(filepath.Join(os.Getenv("PATH"), "go"), []byte("#!/bin/false\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r = f.run("%%go\nfmt.Println()")
+	if r.reply["status"] != "error" || !strings.Contains(fmt.Sprint(r.reply["evalue"]), "run: modellog kernel install") || len(r.of("error")) != 1 {
+		t.Errorf("%v %v", r.reply, r.types)
+	}
+	f.run("wmc(prob(0.5))").ok()
 }
 
 func TestForGoNB(t *testing.T) {

@@ -353,10 +353,10 @@ func (g *gathered) ofSubset(u *unit, m filter) ([]*scalingPanel, error) {
 	if m.value == "" && len(subsets) == 1 {
 		return g.panels, nil
 	}
-	wanted := plainName(cmp.Or(m.value, m.key))
+	wanted := published.PlainName(cmp.Or(m.value, m.key))
 	var out []*scalingPanel
 	for _, p := range g.panels {
-		if plainName(p.about["subset"]) == wanted {
+		if published.PlainName(p.about["subset"]) == wanted {
 			out = append(out, p)
 		}
 	}
@@ -394,16 +394,6 @@ func unknown(u *unit, w syntax.Word, column, value string, values []string) erro
 	return u.src.Errorf(w, "there is no %s %q; there are %s", column, value, joinAnd(values))
 }
 
-// plainName is a name without what people write differently: case, spaces and signs.
-func plainName(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, s)
-}
-
 // measuredValues are the values of a schema's runs, one for each model: the mean over the runs that
 // differ only in the nucleus (p = 0.80, 0.85, 0.90, 0.95 in the paper), with their sample standard
 // deviation. Runs with another method than the one in use are left out. The score is wmc,
@@ -411,7 +401,7 @@ func plainName(s string) string {
 func (s *Session) measuredValues(runs []*Run, p *scalingPanel, score string) ([]panelValue, error) {
 	q := p.about["quantity"]
 	if score == "" {
-		if score = plainName(q); score == "ρ" {
+		if score = published.PlainName(q); score == "ρ" {
 			score = "rho"
 		}
 	}
@@ -485,16 +475,13 @@ func (s *Session) measuredValues(runs []*Run, p *scalingPanel, score string) ([]
 	return out, nil
 }
 
-// familyOf is the published family that a model's name starts with, or else its name up to the colon.
+// familyOf is a model's family: that of published values in a panel, if one fits.
 func familyOf(model string, p *scalingPanel) string {
-	base := modelLabel(model)
+	var families []string
 	for _, v := range p.values {
-		if f := plainName(v.family); f != "" && strings.HasPrefix(plainName(base), f) {
-			return v.family
-		}
+		families = append(families, v.family)
 	}
-	name, _, _ := strings.Cut(base, ":")
-	return name
+	return published.FamilyOf(modelLabel(model), families)
 }
 
 // curves names the panels by what differs among them.

@@ -227,7 +227,8 @@ func TestInformativenessExtremes(t *testing.T) {
 	}
 }
 
-// The ends of axes hold what is on them, and one value alone has room on both sides.
+// The ends of axes hold what is on them, and one value alone, or one whose error bar reaches 0, has room on both
+// sides and is drawn.
 func TestScalingAxes(t *testing.T) {
 	for _, pt := range []ScalingPoint{{Size: 135e6, Value: 0.05, Bar: Range{0, 0.1}}, {Size: 1, Value: 0}, {Size: 1e9, Value: -3}, {Size: 1e12, Value: 1e15}, {Size: 270e6, Value: 50, Bar: Range{-1, 101}}} {
 		p := newPlot()
@@ -239,6 +240,13 @@ func TestScalingAxes(t *testing.T) {
 		}
 		if len(p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max)) == 0 || len(p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max)) < 2 {
 			t.Errorf("%+v: no ticks", pt)
+		}
+		f, err := NewScaling("one model", []ScalingPanel{{Points: []ScalingPoint{pt}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if svg, err := f.SVG(); err != nil || strings.Contains(string(svg), "NaN") || strings.Contains(string(svg), "Inf") {
+			t.Errorf("%+v: %v, or numbers that are none", pt, err)
 		}
 	}
 	for x, want := range map[float64]string{270e6: "270M", 268098176: "268M", 1e9: "1B", 0.9999e9: "1B", 1.5e9: "1.5B", 12e9: "12B", 1e12: "1T", 500: "500", 2000: "2k"} {

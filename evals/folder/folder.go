@@ -16,6 +16,7 @@ import (
 
 	"github.com/modellog/modellog/evals/manifest"
 	"github.com/modellog/modellog/evals/table"
+	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/plots"
 )
 
@@ -62,8 +63,8 @@ func CheckModels(models []string) error {
 // Claim makes a run's folder, or refuses one that has the manifest of a run which differs from this one in
 // what the kinds name. Options that begin with one of found are what the earlier run found out, and are not compared.
 func Claim(dir string, now *manifest.Manifest, kinds []manifest.Kind, found ...string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("making the run's folder: %w", err)
+	if _, err := Make(dir); err != nil {
+		return err
 	}
 	then, err := manifest.Load(filepath.Join(dir, ManifestFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,6 +84,44 @@ func Claim(dir string, now *manifest.Manifest, kinds []manifest.Kind, found ...s
 		}
 	}
 	return nil
+}
+
+// ClaimModel refuses a folder that has the manifest of a run of other weights under a model's name, or of the same
+// ones at another precision. Both show only when the model is open, after [Claim].
+func ClaimModel(dir string, now lm.Info) error {
+	then, err := manifest.Load(filepath.Join(dir, ManifestFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the run's folder has a manifest that cannot be read, choose another folder: %w", err)
+	}
+	if d := then.OtherWeights(now); d != "" {
+		return fmt.Errorf("%s has a run of something else (%s); choose another folder for this one", dir, d)
+	}
+	return nil
+}
+
+// Make makes a run's folder with those that it is in. The function that it returns takes away
+// again what it has made, as far as nothing is in it, which is for runs that fail before they write.
+func Make(dir string) (undo func(), err error) {
+	var made []string // the innermost first
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			break
+		}
+		made = append(made, at)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("making the run's folder: %w", err)
+	}
+	return func() {
+		for _, at := range made {
+			if os.Remove(at) != nil { // it has something
+				return
+			}
+		}
+	}, nil
 }
 
 // Write writes a run's tables, in all forms, and its figures.

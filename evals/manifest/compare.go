@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/modellog/modellog/lm"
 )
 
 // Kind says what differs between two manifests.
@@ -50,13 +52,31 @@ func Compare(then, now *Manifest) []Difference {
 	out.value(OfMachine, "the system", then.Machine.OS+"/"+then.Machine.Arch, now.Machine.OS+"/"+now.Machine.Arch)
 	out.value(OfMachine, "the processor", then.Machine.CPU, now.Machine.CPU)
 	out.value(OfMachine, "the processor's list of features", strings.Join(then.Machine.Features, " "), strings.Join(now.Machine.Features, " "))
-	out.value(OfMachine, "what the engine is compiled for", strings.Join(then.Machine.Optimised, " "), strings.Join(now.Machine.Optimised, " "))
 	out.models(then.Models, now.Models)
 	out.calibrations(then.Calibrations, now.Calibrations)
 	out.data(then.Data, now.Data)
 	out.mapped(OfOption, "the option", then.Options, now.Options)
 	out.mapped(OfSeed, "the seed of", texts(then.Seeds), texts(now.Seeds))
 	return out
+}
+
+// OtherWeights says in words how a model that is open now differs from the run's of the same name in what
+// all results depend on: other weights, or another precision. It is "" where it does not, and where the
+// run has no model of that name.
+func (m *Manifest) OtherWeights(now lm.Info) string {
+	open := &Manifest{}
+	open.AddModel(now)
+	b := open.public().Models[0]
+	var d differences
+	for _, a := range m.public().Models {
+		if a.Name == b.Name {
+			d.weights(a, b)
+		}
+	}
+	if len(d) == 0 {
+		return ""
+	}
+	return d[0].Text
 }
 
 type differences []Difference
@@ -98,13 +118,10 @@ func (d *differences) models(then, now []Model) {
 			d.add(OfModel, "the model %s was asked then and is not now", a.Name)
 			continue
 		}
-		if a.Digest != b.Digest {
-			d.add(OfModel, "the weights of %s have changed since (digest %s then, %s now)", a.Name, short(a.Digest), short(b.Digest))
-		}
+		d.weights(a, *b)
 		of := " of " + a.Name
 		d.value(OfModel, "the backend"+of, a.Backend, b.Backend)
 		d.value(OfModel, "the revision"+of, a.Revision, b.Revision)
-		d.value(OfModel, "the precision"+of, a.Precision, b.Precision)
 		d.value(OfModel, "the quantisation"+of, a.Quantization, b.Quantization)
 		d.value(OfModel, "the vocabulary"+of, fmt.Sprint(a.Vocabulary), fmt.Sprint(b.Vocabulary))
 		d.value(OfModel, "the context"+of, fmt.Sprint(a.Context), fmt.Sprint(b.Context))
@@ -117,6 +134,14 @@ func (d *differences) models(then, now []Model) {
 			d.add(OfModel, "the model %s is asked now and was not then", b.Name)
 		}
 	}
+}
+
+// weights compares two models of one name in what all results depend on.
+func (d *differences) weights(a, b Model) {
+	if a.Digest != b.Digest {
+		d.add(OfModel, "the weights of %s have changed since (digest %s then, %s now)", a.Name, short(a.Digest), short(b.Digest))
+	}
+	d.value(OfModel, "the precision of "+a.Name, a.Precision, b.Precision)
 }
 
 // short is as much of a digest as tells it from another one.

@@ -63,12 +63,11 @@ type Program struct {
 
 // Machine is what may change the last digits of a result.
 type Machine struct {
-	OS        string   `json:"os"`
-	Arch      string   `json:"arch"`
-	CPU       string   `json:"cpu,omitempty"` // the maker's name for the processor
-	Features  []string `json:"features,omitempty"`
-	Threads   int      `json:"threads"`             // that the processors have for this program
-	Optimised []string `json:"optimised,omitempty"` // features that the engine was compiled for
+	OS       string   `json:"os"`
+	Arch     string   `json:"arch"`
+	CPU      string   `json:"cpu,omitempty"` // the maker's name for the processor
+	Features []string `json:"features,omitempty"`
+	Threads  int      `json:"threads"` // that the processors have for this program
 }
 
 // Model is a model that was asked.

@@ -24,7 +24,7 @@ func example() *Manifest {
 	m := &Manifest{
 		Format: 1, Command: "probct run",
 		Program: Program{Version: "v1.2.0", Commit: "5e8ff9bf55ba3508199d22e984129be6", Modified: true, Go: "go1.26.0", Engine: "github.com/ollama/ollama v0.17.4"},
-		Machine: Machine{OS: "linux", Arch: "amd64", CPU: "A Processor", Features: []string{"AVX", "FMA3"}, Threads: 2, Optimised: []string{"AVX"}},
+		Machine: Machine{OS: "linux", Arch: "amd64", CPU: "A Processor", Features: []string{"AVX", "FMA3"}, Threads: 2},
 		Data:    []Data{{Path: "suite/transitivity.jsonl", SHA256: strings.Repeat("ab", 32), Bytes: 12345, Rows: 500}},
 		Options: map[string]string{"nucleus": "0.8 0.85 0.9 0.95", "limit": "0"},
 		Seeds:   map[string]uint64{"bootstrap": 42, "rows": 18446744073709551615},
@@ -58,10 +58,7 @@ const exampleText = `{
       "AVX",
       "FMA3"
     ],
-    "threads": 2,
-    "optimised": [
-      "AVX"
-    ]
+    "threads": 2
   },
   "models": [
     {
@@ -396,4 +393,25 @@ func TestCompareWithSaved(t *testing.T) {
 			t.Fatalf("%v", d)
 		}
 	})
+}
+
+// A model that is open is that of a run, but for other weights or another precision under its name; where its file
+// is does not matter, nor does the revision of the engine.
+func TestOtherWeights(t *testing.T) {
+	m := example()
+	m.Models = []Model{{Name: "gguf:/srv/a/m.gguf", Digest: "11", Precision: "exact", Revision: "r1"}, {Name: "other", Digest: "22"}}
+	for _, c := range []struct {
+		now  lm.Info
+		want string
+	}{
+		{lm.Info{Name: "gguf:/srv/a/m.gguf", Digest: "11", Precision: "exact", Revision: "r2"}, ""},
+		{lm.Info{Name: "gguf:/srv/moved/m.gguf", Digest: "11", Precision: "exact"}, ""},
+		{lm.Info{Name: "gguf:/srv/b/m.gguf", Digest: "12", Precision: "exact"}, "the weights of gguf:m.gguf have changed since (digest 11 then, 12 now)"},
+		{lm.Info{Name: "gguf:/srv/a/m.gguf", Digest: "11", Precision: "native"}, "the precision of gguf:m.gguf was exact and is native"},
+		{lm.Info{Name: "third", Digest: "33"}, ""},
+	} {
+		if got := m.OtherWeights(c.now); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.now, got, c.want)
+		}
+	}
 }

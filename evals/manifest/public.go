@@ -18,7 +18,6 @@ func (m *Manifest) public() *Manifest {
 	out.Seconds = math.Round(out.Seconds*1000) / 1000
 	out.Started = out.Started.UTC()
 	out.Machine.Features = slices.Clone(m.Machine.Features)
-	out.Machine.Optimised = slices.Clone(m.Machine.Optimised)
 	out.Models = slices.Clone(m.Models)
 	out.Calibrations = slices.Clone(m.Calibrations)
 	out.Data = slices.Clone(m.Data)

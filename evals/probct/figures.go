@@ -82,6 +82,10 @@ func scaling(results []*Result, subsets []Subset, at []int) (*plots.Figure, erro
 	if err != nil {
 		return nil, err
 	}
+	families, err := published.Families()
+	if err != nil {
+		return nil, err
+	}
 	var panels []plots.ScalingPanel
 	for _, s := range subsets {
 		panel := plots.ScalingPanel{Title: s.Title, Label: "CAcc (%)"}
@@ -98,7 +102,8 @@ func scaling(results []*Result, subsets []Subset, at []int) (*plots.Figure, erro
 			if g == nil || r.Model.Parameters == 0 {
 				continue
 			}
-			p := plots.ScalingPoint{Model: folder.ModelName(r.Model.Name), Family: family(folder.ModelName(r.Model.Name)), Size: float64(r.Model.Parameters), Measured: true}
+			name := folder.ModelName(r.Model.Name)
+			p := plots.ScalingPoint{Model: name, Family: published.FamilyOf(name, families), Size: float64(r.Model.Parameters), Measured: true}
 			mean, std := averaged(g, at, cacc)
 			if math.IsNaN(std) {
 				std = 0

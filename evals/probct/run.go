@@ -32,8 +32,9 @@ type RunOptions struct {
 // Of a run that does not end there is no manifest. What was read is kept in the
 // session's cache of readings, so that the same call goes on from there, and writes the
 // same files as one that was never interrupted, but for the seconds in the manifest. A folder that
-// has a manifest of another run is an error.
-func Run(ctx context.Context, s *lang.Session, suite *Suite, models []string, dir string, o RunOptions) ([]*Result, error) {
+// has a manifest of another run is an error, as is one of the same models with other weights or
+// at another precision. A run that fails before it has written something leaves no folder.
+func Run(ctx context.Context, s *lang.Session, suite *Suite, models []string, dir string, o RunOptions) (results []*Result, err error) {
 	if len(o.Calibrations) == 0 {
 		o.Calibrations = Calibrations()
 	}
@@ -54,11 +55,19 @@ func Run(ctx context.Context, s *lang.Session, suite *Suite, models []string, di
 	if err := m.AddData(ctx, suite.Logic, 0); err != nil {
 		return nil, err
 	}
+	undo, err := folder.Make(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			undo()
+		}
+	}()
 	if err := folder.Claim(dir, m, []manifest.Kind{manifest.OfCommand, manifest.OfCalibration, manifest.OfData, manifest.OfOption}); err != nil {
 		return nil, err
 	}
 
-	var results []*Result
 	for _, name := range models {
 		r, err := runModel(ctx, s, suite, name, dir, o)
 		if err != nil {
@@ -83,7 +92,11 @@ func Run(ctx context.Context, s *lang.Session, suite *Suite, models []string, di
 }
 
 func runModel(ctx context.Context, s *lang.Session, suite *Suite, name, dir string, o RunOptions) (*Result, error) {
-	if _, err := s.OpenModel(ctx, name); err != nil {
+	info, err := s.OpenModel(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := folder.ClaimModel(dir, info); err != nil {
 		return nil, err
 	}
 	ending := rowsJSONL

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -278,6 +280,77 @@ func TestRun(t *testing.T) {
 		if c.CAcc != (bootstrap.Interval{}) || c.Rho != (bootstrap.Interval{}) || c.Gained+c.Lost+c.OnlyA+c.OnlyB+len(c.Fallen)+len(c.Risen) > 0 || c.Pairs == 0 {
 			t.Errorf("%+v", c)
 		}
+	}
+}
+
+// A finished run is not written over by one of other weights under its model's name, nor by one at another
+// precision; the same again is.
+func TestRunOtherWeights(t *testing.T) {
+	cache, err := store.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, out := suite(t), filepath.Join(t.TempDir(), "run")
+	run := func(r modeltest.Reference, precision gguf.Precision) error {
+		t.Helper()
+		s := lang.New(lang.Options{Open: func(ctx context.Context, name string) (lm.Model, error) {
+			return gguf.Open(ctx, r.Path(t), gguf.Options{Name: name, Digest: r.SHA256, Precision: precision, CacheDir: cache, Threads: 1})
+		}})
+		defer s.Close()
+		_, err := probct.Run(t.Context(), s, load(t, dir), []string{"m"}, out, probct.RunOptions{Options: probct.Options{Limit: 1}})
+		return err
+	}
+	files := func() map[string]string {
+		t.Helper()
+		content := map[string]string{}
+		if err := fs.WalkDir(os.DirFS(out), ".", func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || path == folder.ManifestFile {
+				return err
+			}
+			b, err := os.ReadFile(filepath.Join(out, path))
+			content[path] = string(b)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return content
+	}
+	if err := run(modeltest.SmolLM, gguf.Exact); err != nil {
+		t.Fatal(err)
+	}
+	before := files()
+	if before["rows-m.jsonl"] == "" {
+		t.Fatalf("the run has written no rows, but %v", slices.Sorted(maps.Keys(before)))
+	}
+	for _, c := range []struct {
+		model     modeltest.Reference
+		precision gguf.Precision
+		want      string
+	}{
+		{modeltest.Gemma, gguf.Exact, "the weights of m have changed since"},
+		{modeltest.SmolLM, gguf.Native, "the precision of m was exact and is native"},
+	} {
+		if err := run(c.model, c.precision); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "choose another folder") {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+		if diff := cmp.Diff(before, files()); diff != "" {
+			t.Errorf("the run was written over: %s", diff)
+		}
+	}
+	if err := run(modeltest.SmolLM, gguf.Exact); err != nil {
+		t.Error(err)
+	}
+}
+
+// A run that fails before it has measured anything leaves no folder.
+func TestRunLeavesNoFolder(t *testing.T) {
+	parent := filepath.Join(t.TempDir(), "runs")
+	_, err := probct.Run(t.Context(), session(t, t.TempDir()), load(t, suite(t)), []string{"nobody"}, filepath.Join(parent, "1"), probct.RunOptions{})
+	if err == nil || !strings.Contains(err.Error(), `no model "nobody"`) {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(parent); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s was left: %v", parent, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package probct
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,6 +83,14 @@ func TestMarkAndCRLF(t *testing.T) {
 	counts, err := p.addYAGO(path)
 	if err != nil || counts.Used != 2 {
 		t.Errorf("%+v, %v", counts, err)
+	}
+	var names []string
+	for _, q := range p.byKind[landmark] {
+		names = append(names, strings.ToLower(q.name))
+	}
+	slices.Sort(names)
+	if want := []string{"eiffel tower", "taj mahal"}; !slices.Equal(names, want) {
+		t.Errorf("the landmarks are %q, want %q", names, want)
 	}
 	rows := filepath.Join(dir, "rows.jsonl")
 	if err := os.WriteFile(rows, []byte("\xEF\xBB\xBF{\"id\":\"a\",\"x\":\"A\"}\r\n{\"id\":\"b\",\"x\":\"B\"}\r\n"), 0o666); err != nil {

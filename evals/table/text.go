@@ -131,7 +131,11 @@ func (t *Table) plainText(st Style) string {
 	}
 	notes := t.Notes
 	if starred {
-		notes = append([]string{star + " the best of its column"}, notes...)
+		note := star + " the best of its column"
+		if len(t.Groups) > 1 {
+			note += " in its group"
+		}
+		notes = append([]string{note}, notes...)
 	}
 	for _, note := range notes {
 		for _, l := range wrap(clean(note), st.Width) {

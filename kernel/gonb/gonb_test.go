@@ -189,6 +189,63 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// TestAdopted has a cell leave programs behind that end later: they become this process's children, which waits for
+// them, so that none stays as a zombie.
+func TestAdopted(t *testing.T) {
+	if err := AdoptOrphans(); err != nil {
+		t.Fatal(err)
+	}
+	c := start(t, nil)
+	status, out, err := run(t, c, "!for i in 1 2 3; do sh -c 'setsid sleep 1 >/dev/null 2>&1 & echo $!'; done")
+	if err != nil || status != "ok" {
+		t.Fatalf("%s %v", status, err)
+	}
+	pids := strings.Fields(out.text("stdout"))
+	if len(pids) != 3 {
+		t.Fatalf("%q", out.text("stdout"))
+	}
+	for _, pid := range pids {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, after, _ := strings.Cut(string(stat), ") ")
+		if f := strings.Fields(after); f[0] == "Z" || f[1] != fmt.Sprint(os.Getpid()) {
+			t.Errorf("%s is in state %s, and its parent is %s and not %d", pid, f[0], f[1], os.Getpid())
+		}
+	}
+	var left []string
+	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		left = left[:0]
+		for _, pid := range pids {
+			if _, err := os.Stat("/proc/" + pid); err == nil {
+				left = append(left, pid)
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+	}
+	t.Errorf("nobody has waited for %v", left)
+}
+
+// TestStarts starts GoNB many times: from the first message on nothing is lost.
+func TestStarts(t *testing.T) {
+	for i := range 30 {
+		c := start(t, nil)
+		if c.tmp == "" {
+			t.Errorf("start %d: what the first cell printed is lost", i)
+		}
+		if status, out, err := run(t, c, "!seq 20"); err != nil || status != "ok" || strings.Count(out.text("stdout"), "\n") != 20 {
+			t.Errorf("start %d: %s %q %v", i, status, out.text("stdout"), err)
+		}
+		c.Stop()
+		if s := left(c); s != "" {
+			t.Errorf("start %d left behind:\n%s", i, s)
+		}
+	}
+}
+
 // TestFrozen stops GoNB without ending it.
 func TestFrozen(t *testing.T) {
 	c := start(t, func(o *Options) { o.Pulse = 2 * time.Second })

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -247,6 +248,18 @@ func TestGarbage(t *testing.T) {
 			nc.Close()
 		}
 	}()
+
+	// One whose message does not end is sent away, before all memory is its.
+	endless, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer endless.Close()
+	endless.Write(append(bytes.Clone(dealer), bytes.Repeat([]byte{flagMore, 0}, maxFrames+10)...))
+	endless.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if _, err := io.Copy(io.Discard, endless); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("a message of too many frames is read on")
+	}
 
 	within(t, 10*time.Second, "the decent peer", func() {
 		if err := good.Write([][]byte{[]byte("hello")}); err != nil {

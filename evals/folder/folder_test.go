@@ -1,0 +1,57 @@
+package folder_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/modellog/modellog/evals/folder"
+)
+
+// What Make has made goes again while it is empty; what was there, and what has something, stays.
+func TestMake(t *testing.T) {
+	exists := func(path string, want bool) {
+		t.Helper()
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s: %v, want it there: %v", path, err, want)
+		}
+	}
+	make := func(dir string) func() {
+		t.Helper()
+		undo, err := folder.Make(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exists(dir, true)
+		return undo
+	}
+	root := t.TempDir()
+
+	make(filepath.Join(root, "a", "b", "c"))()
+	exists(filepath.Join(root, "a"), false)
+	exists(root, true)
+
+	there := filepath.Join(root, "there")
+	if err := os.Mkdir(there, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	make(there)()
+	make(filepath.Join(there, "in"))()
+	exists(filepath.Join(there, "in"), false)
+	exists(there, true)
+
+	undo := make(filepath.Join(root, "run", "1"))
+	if err := os.WriteFile(filepath.Join(root, "run", "1", "rows-m.jsonl"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	undo()
+	exists(filepath.Join(root, "run", "1", "rows-m.jsonl"), true)
+
+	t.Chdir(root)
+	make("relative")()
+	exists("relative", false)
+
+	if _, err := folder.Make(filepath.Join(root, "run", "1", "rows-m.jsonl", "x")); err == nil {
+		t.Error("a folder within a file was made")
+	}
+}
