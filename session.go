@@ -146,7 +146,7 @@ func (s *Session) define(ctx context.Context, name, head string, f Formula) erro
 	return err
 }
 
-// Run measures a schema on each row of a .csv, .tsv or .jsonl file. The columns or fields
+// Run measures a schema on each row of a .csv, .tsv, .jsonl or .parquet file. The columns or fields
 // have the holes' names, or stand in their order. Rows that have a target of several tokens
 // are left out and counted. Where the run is stopped, what has been measured comes with the error.
 func (s *Session) Run(ctx context.Context, schema, file string) (*Run, error) {

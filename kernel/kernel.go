@@ -155,7 +155,7 @@ func (k *Kernel) logf(format string, args ...any) {
 	}
 }
 
-// send signs and sends a message.
+// encode signs a message and returns its frames.
 func (k *Kernel) encode(m *wire.Message) [][]byte {
 	frames, err := k.signer.Encode(m)
 	if err != nil {

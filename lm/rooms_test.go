@@ -23,6 +23,7 @@ func TestRooms(t *testing.T) {
 		"openai":      {"lm"},
 		"gguf":        {"lm", "lm/chat", "lm/tokens", "lm/gguf/header"},
 		"gguf/header": nil,
+		"open":        {"lm", "lm/gguf", "lm/gguf/header", "lm/ollama", "lm/openai", "lm/store"},
 	}
 	files := 0
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {

@@ -136,7 +136,7 @@ func (c *cucRunCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	defer s.free()
-	results, err := cuc.Run(ctx, cuc.Machine{Open: s.opener.open, Cache: s.cache, Progress: s.bar.Report}, c.Model, data, c.Out, o)
+	results, err := cuc.Run(ctx, cuc.Machine{Open: s.model, Cache: s.cache, Progress: s.bar.Report}, c.Model, data, c.Out, o)
 	s.bar.Clear()
 	if err != nil {
 		if ctx.Err() != nil {
@@ -198,7 +198,7 @@ func (c *cucShowCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	defer s.free()
-	m, err := s.opener.open(ctx, c.Model)
+	m, err := s.model(ctx, c.Model)
 	if err != nil {
 		return err
 	}

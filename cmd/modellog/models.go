@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/dustin/go-humanize"
@@ -13,6 +12,7 @@ import (
 	"github.com/modellog/modellog/internal/progress"
 	"github.com/modellog/modellog/lm/gguf"
 	"github.com/modellog/modellog/lm/ollama"
+	"github.com/modellog/modellog/lm/open"
 	"github.com/modellog/modellog/lm/store"
 )
 
@@ -190,38 +190,17 @@ func describe(ctx context.Context, name string, std streams) (*described, error)
 	if err != nil {
 		return nil, err
 	}
-	served := func(model string) (*described, error) {
-		m, err := ollama.Open(ctx, model, ollama.Options{})
-		if err != nil {
-			return nil, err
-		}
-		defer m.Close()
-		i := m.Info()
-		d := &described{
-			Name: name, Architecture: i.Architecture, Parameters: i.Parameters, Quantization: i.Quantization,
-			Vocabulary: i.Vocabulary, Context: i.Context, AddBOS: i.AddBOS, Path: i.Path, Digest: i.Digest,
-			Backend: "ollama", Reads: "the 20 most probable tokens, sure intervals for the others",
-		}
-		if i.AddBOS {
-			d.BOS = string(m.Piece(i.BOS))
-		}
-		return d, nil
+	place, err := open.Find(ctx, name, open.Options{Store: models})
+	if err != nil {
+		return nil, err
 	}
-	if model, ok := strings.CutPrefix(name, "ollama:"); ok {
-		return served(model)
+	switch place.Backend {
+	case "openai":
+		return nil, errors.New("OpenAI's protocol tells nothing of a model but its name")
+	case "ollama":
+		return describeServed(ctx, name, place.Name)
 	}
-	path, isPath := strings.CutPrefix(name, "gguf:")
-	found := store.Model{Path: path}
-	if !isPath {
-		found, err = models.Lookup(ctx, name)
-		var missing *store.NotFoundError
-		if errors.As(err, &missing) && serves(ctx, name) {
-			return served(name)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
+	found := place.File
 	i, err := gguf.Describe(found.Path)
 	if err != nil {
 		return nil, err
@@ -239,6 +218,24 @@ func describe(ctx context.Context, name string, std streams) (*described, error)
 	}
 	if d.Digest, err = models.Digest(ctx, found.Path); err != nil {
 		return nil, err
+	}
+	return d, nil
+}
+
+func describeServed(ctx context.Context, name, model string) (*described, error) {
+	m, err := ollama.Open(ctx, model, ollama.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	i := m.Info()
+	d := &described{
+		Name: name, Architecture: i.Architecture, Parameters: i.Parameters, Quantization: i.Quantization,
+		Vocabulary: i.Vocabulary, Context: i.Context, AddBOS: i.AddBOS, Path: i.Path, Digest: i.Digest,
+		Backend: "ollama", Reads: "the 20 most probable tokens, sure intervals for the others",
+	}
+	if i.AddBOS {
+		d.BOS = string(m.Piece(i.BOS))
 	}
 	return d, nil
 }

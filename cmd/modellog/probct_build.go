@@ -144,7 +144,7 @@ func (c *probctBuildCmd) judge(ctx context.Context, std streams) (*probct.LLM, f
 	if err != nil {
 		return nil, nil, err
 	}
-	model, err := s.opener.open(ctx, c.Model)
+	model, err := s.model(ctx, c.Model)
 	if err != nil {
 		s.free()
 		return nil, nil, err

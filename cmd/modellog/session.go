@@ -7,7 +7,8 @@ import (
 
 	"github.com/modellog/modellog/internal/progress"
 	"github.com/modellog/modellog/lang"
-	"github.com/modellog/modellog/lm/gguf"
+	"github.com/modellog/modellog/lm"
+	"github.com/modellog/modellog/lm/open"
 	"github.com/modellog/modellog/lm/store"
 	"github.com/modellog/modellog/lm/store/readings"
 )
@@ -27,7 +28,7 @@ type engineFlags struct {
 // opened is a session with what it holds of this machine.
 type opened struct {
 	session *lang.Session
-	opener  *opener
+	models  open.Options
 	cache   *readings.Cache
 	bar     *progress.Bar // nil where progress is shown elsewhere
 	warn    func(string)
@@ -64,20 +65,38 @@ func (f *engineFlags) start(ctx context.Context, model string, report func(label
 	if err != nil {
 		return nil, err
 	}
-	precision := gguf.Precision(f.Precision)
-	if f.Precision == "auto" {
-		precision = gguf.Auto
+	o := &opened{
+		models: open.Options{Store: models, CacheDir: cacheDir, Precision: f.Precision, Threads: f.Threads, Progress: report, Warn: warn},
+		cache:  cache,
+		warn:   warn,
 	}
-	o := &opener{store: models, cacheDir: cacheDir, precision: precision, threads: f.Threads, progress: report, warn: warn}
-	session := lang.New(lang.Options{
+	if f.Precision == "auto" {
+		o.models.Precision = ""
+	}
+	o.session = lang.New(lang.Options{
 		Model:      model,
-		Open:       o.open,
+		Open:       o.model,
 		ModelNames: o.names,
 		Cache:      cache,
 		Progress:   report,
 		Warn:       warn,
 	})
-	return &opened{session: session, opener: o, cache: cache, warn: warn}, nil
+	return o, nil
+}
+
+// model opens a model by name.
+func (o *opened) model(ctx context.Context, name string) (lm.Model, error) {
+	return open.Model(ctx, name, o.models)
+}
+
+// names lists what model opens by a bare name.
+func (o *opened) names(ctx context.Context) ([]lang.ModelName, error) {
+	names, err := open.Names(ctx, o.models)
+	var out []lang.ModelName
+	for _, n := range names {
+		out = append(out, lang.ModelName(n))
+	}
+	return out, err
 }
 
 // close closes the model and the cache.

@@ -147,13 +147,12 @@ func build(ctx context.Context, o BuildOptions) (_ *BuildManifest, err error) {
 		}
 		defer func() { err = errors.Join(err, o.LLM.close()) }()
 	}
-	tmp, err := os.CreateTemp(o.Out, ".decisions-*")
+	decisions, err := renameio.NewPendingFile(filepath.Join(o.Out, DecisionsFile), renameio.WithPermissions(0o644))
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(tmp.Name())
-	defer tmp.Close()
-	b.decisions = bufio.NewWriterSize(tmp, 256<<10)
+	defer decisions.Cleanup()
+	b.decisions = bufio.NewWriterSize(decisions, 256<<10)
 	for _, d := range b.g.vetted {
 		b.manifest.Targets.add(d.Verdicts)
 		if err := b.write(d); err != nil {
@@ -168,17 +167,14 @@ func build(ctx context.Context, o BuildOptions) (_ *BuildManifest, err error) {
 	if o.LLM != nil {
 		b.manifest.Unparsable = o.LLM.unparsable
 	}
-	if err := errors.Join(b.decisions.Flush(), tmp.Chmod(0o666&^umask), tmp.Close()); err != nil {
+	if err := b.decisions.Flush(); err != nil {
 		return nil, err
 	}
-	if err := b.place(tmp.Name()); err != nil {
+	if err := b.place(decisions); err != nil {
 		return nil, err
 	}
 	return b.manifest, nil
 }
-
-// umask is taken from what temporary files get, which only the owner can read.
-const umask = 0o022
 
 func (b *builder) write(d Decision) error {
 	var text bytes.Buffer
@@ -300,7 +296,7 @@ func (b *builder) subset(ctx context.Context, subset string) error {
 }
 
 // place puts the suite's files in their places.
-func (b *builder) place(decisions string) error {
+func (b *builder) place(decisions *renameio.PendingFile) error {
 	all := sha256.New()
 	for _, subset := range Published() {
 		var text bytes.Buffer
@@ -327,7 +323,7 @@ func (b *builder) place(decisions string) error {
 			return err
 		}
 	}
-	if err := os.Rename(decisions, filepath.Join(b.o.Out, DecisionsFile)); err != nil {
+	if err := decisions.CloseAtomicallyReplace(); err != nil {
 		return err
 	}
 	if err := renameio.WriteFile(filepath.Join(b.o.Out, CardFile), Card(b.manifest, b.o.Templates), 0o644); err != nil {

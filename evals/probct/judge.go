@@ -38,7 +38,6 @@ type LLM struct {
 	questions  [criteria]string
 	known      map[string]string
 	file       *os.File
-	asked      int
 	unparsable int
 }
 
@@ -219,7 +218,6 @@ func (j *LLM) answerTo(ctx context.Context, question string) (string, error) {
 	if _, err := j.file.Write(append(line, '\n')); err != nil {
 		return "", fmt.Errorf("keeping an answer: %w", err)
 	}
-	j.asked++
 	j.known[key] = a
 	return a, nil
 }

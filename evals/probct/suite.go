@@ -74,8 +74,7 @@ type Subset struct {
 	Title      string   // what tables call it
 	Constraint string   // the schema's head, such as "forward_implication(x, y1, y2)"
 	Holes      []string // the schema's holes in their order
-	Facts      string   // the schema of the conjunction of a row's true statements; "" for none
-	FactsHoles []string // its holes, which are among Holes
+	Facts      string   // the schema of the conjunction of a row's true statements; "" for none. Its holes are among Holes
 	File       string   // the path of the rows
 }
 
@@ -97,7 +96,7 @@ func load(dir string) (*Suite, error) {
 	s := &Suite{Dir: dir, Logic: filepath.Join(dir, LogicFile)}
 	fi, err := os.Stat(s.Logic)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no %s; modellog probct build --out %s makes a suite", LogicFile, dir)
+		return nil, fmt.Errorf("there is no %s; modellog probct build --out %s makes a suite, and modellog's source has one in evals/probct/suite", LogicFile, dir)
 	}
 	if err != nil {
 		return nil, err
@@ -144,8 +143,8 @@ func load(dir string) (*Suite, error) {
 			Name: name, Title: Title(name), Holes: schemas[name],
 			Constraint: name + "(" + strings.Join(schemas[name], ", ") + ")",
 		}
-		if holes := schemas[name+factsSuffix]; holes != nil {
-			sub.Facts, sub.FactsHoles = name+factsSuffix, holes
+		if schemas[name+factsSuffix] != nil {
+			sub.Facts = name + factsSuffix
 		}
 		if sub.File, err = rowsOf(dir, name); err != nil {
 			return nil, err

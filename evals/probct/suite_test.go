@@ -37,15 +37,15 @@ func TestLoad(t *testing.T) {
 	}
 	var got []string
 	for _, sub := range s.Subsets {
-		got = append(got, sub.Title+" "+sub.Constraint+" "+sub.Facts+"("+strings.Join(sub.FactsHoles, ", ")+") "+filepath.Base(sub.File))
+		got = append(got, sub.Title+" "+sub.Constraint+" "+sub.Facts+" "+filepath.Base(sub.File))
 	}
 	want := []string{
-		"Transitivity transitivity(x1, y1, x2, y2) transitivity_facts(x1, y1, x2, y2) transitivity.jsonl",
-		"Forward Implication forward_implication(x, y1, y2) forward_implication_facts(x, y1, y2) forward_implication.jsonl",
-		"Negation Consistency negation_consistency(x, not_x, y) negation_consistency_facts(x, y) negation_consistency.jsonl",
-		"Mutual Exclusivity mutual_exclusivity(x, y1, y2) mutual_exclusivity_facts(x, y1) mutual_exclusivity.jsonl",
-		"Spatial Exclusivity spatial_exclusivity(x, y1, y2) spatial_exclusivity_facts(x, y1) spatial_exclusivity.jsonl",
-		"capital capital(x, y) () capital.csv",
+		"Transitivity transitivity(x1, y1, x2, y2) transitivity_facts transitivity.jsonl",
+		"Forward Implication forward_implication(x, y1, y2) forward_implication_facts forward_implication.jsonl",
+		"Negation Consistency negation_consistency(x, not_x, y) negation_consistency_facts negation_consistency.jsonl",
+		"Mutual Exclusivity mutual_exclusivity(x, y1, y2) mutual_exclusivity_facts mutual_exclusivity.jsonl",
+		"Spatial Exclusivity spatial_exclusivity(x, y1, y2) spatial_exclusivity_facts spatial_exclusivity.jsonl",
+		"capital capital(x, y)  capital.csv",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

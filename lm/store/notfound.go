@@ -16,6 +16,8 @@ type NotFoundError struct {
 	Nearest   string // a name much like it that would have worked, or ""
 }
 
+const commands = "modellog models list shows those that are here or can be fetched, modellog models get NAME fetches one"
+
 func (e *NotFoundError) Error() string {
 	// The name is the user's own text and may be anything.
 	shown := e.Name
@@ -27,9 +29,9 @@ func (e *NotFoundError) Error() string {
 	case e.Fetchable:
 		msg += fmt.Sprintf("; fetch it with: modellog models get %s", e.Name)
 	case e.Nearest != "":
-		msg += fmt.Sprintf("; did you mean %q?", e.Nearest)
+		msg += fmt.Sprintf("; did you mean %q? %s", e.Nearest, commands)
 	default:
-		msg += "; modellog models list shows those that are"
+		msg += "; " + commands
 	}
 	return msg
 }

@@ -147,11 +147,11 @@ func TestNotFound(t *testing.T) {
 	put(t, filepath.Join(s.data, "secret.gguf"), "outside the folder")
 	for name, want := range map[string]string{
 		"gemma3:270m-pt":         "fetch it with: modellog models get gemma3:270m-pt",
-		"gemma3":                 `did you mean "gemma3:270m-pt"?`,
+		"gemma3":                 `did you mean "gemma3:270m-pt"? modellog models list shows`,
 		"gemma3:270m":            `did you mean "gemma3:270m-pt"?`,
 		"lama":                   `did you mean "llama"?`,
 		"LLAMA":                  `did you mean "llama"?`,
-		"quite another":          "modellog models list",
+		"quite another":          "modellog models list shows those that are here or can be fetched, modellog models get NAME fetches one",
 		"":                       "modellog models list",
 		"../secret":              "modellog models list",
 		"models/../../secret":    "modellog models list",
