@@ -143,6 +143,8 @@ func (r *Reader) observe(ctx context.Context, steps []Step, thresholds []float64
 		}
 		p.steps = append(p.steps, i)
 	}
+	// Neighbours then begin alike, and a backend that reads that once has the most of it.
+	slices.SortFunc(prefixes, func(a, b *prefix) int { return slices.Compare(a.tokens, b.tokens) })
 
 	out := make([]observation, len(steps))
 	store := newShelf(r, thresholds)

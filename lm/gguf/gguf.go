@@ -14,6 +14,13 @@
 // unless [Options].Batch says otherwise. [Auto] is Exact where that fits into the
 // machine's free memory, else Native. [lm.Info] says which it was.
 //
+// # Batches
+//
+// Prefixes are read as a tree: what several of a batch begin with goes through the
+// model once, its keys and values being kept for those that go on from there
+// ([Model.Batch]). On Linux and processors with AVX2 the matrix products in float32
+// are this package's own.
+//
 // # Writing
 //
 // [Model.Generate] writes with the same weights and the same numbers, one token at
@@ -74,7 +81,7 @@ type Options struct {
 	Precision Precision // in what numbers to compute
 	CacheDir  string    // where dequantised weights are kept; needed for Exact
 	Threads   int       // threads of the engine; all processors where it is 0
-	Batch     int       // prefixes in a batch at most; where it is 0, 32 in Exact precision and 1 in Native
+	Batch     int       // prefixes in a batch at most; where it is 0, 64 in Exact precision and 1 in Native
 
 	// Progress, where it is not nil, is told of steps that take long.
 	Progress func(what string, done, total int64)

@@ -1,0 +1,456 @@
+package cuc
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/event"
+	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/lm"
+	"github.com/modellog/modellog/lm/gguf"
+	"github.com/modellog/modellog/lm/store"
+)
+
+func openModel(t testing.TB, r modeltest.Reference) *gguf.Model {
+	t.Helper()
+	dir, err := store.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := gguf.Open(t.Context(), r.Path(t), gguf.Options{Name: r.Name, Digest: r.SHA256, Precision: gguf.Exact, CacheDir: dir, Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// own are examples of our own writing.
+const own = "premises,phi,not_phi,label\n" +
+	"\"All bakers rise early.\nAnna is a baker.\",Anna rises early.,Anna does not rise early.,true\n" +
+	"\"No bridge in the valley is old.\nThe mill bridge is in the valley.\",The mill bridge is old.,,false\n" +
+	"The ferry sails on Mondays or on Fridays.,The ferry sails on Mondays.,The ferry does not sail on Mondays.,uncertain\n"
+
+// A base model is asked by a text and a model with a template in a conversation; the style can be chosen.
+func TestStyles(t *testing.T) {
+	gemma, smol := openModel(t, modeltest.Gemma), openModel(t, modeltest.SmolLM)
+	for _, x := range []struct {
+		m     lm.Model
+		style Style
+		want  Style
+		fails string
+	}{
+		{gemma, AutoStyle, PlainStyle, ""}, {gemma, PlainStyle, PlainStyle, ""}, {gemma, ChatStyle, "", "no chat template"},
+		{smol, AutoStyle, ChatStyle, ""}, {smol, PlainStyle, PlainStyle, ""}, {smol, ChatStyle, ChatStyle, ""},
+	} {
+		a, err := newAsker(t.Context(), x.m, DefaultPrompts(), x.style)
+		if x.fails != "" {
+			if err == nil || !strings.Contains(err.Error(), x.fails) {
+				t.Errorf("%s, %s: %v", x.m.Info().Name, x.style, err)
+			}
+			continue
+		}
+		if err != nil || a.style != x.want {
+			t.Errorf("%s, %s: %v", x.m.Info().Name, x.style, err)
+			continue
+		}
+		in, err := a.question(t.Context(), "All cats purr.", "Tom purrs.", Formats[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bos := x.m.Info().AddBOS; bos != (in.Tokens[0] == x.m.Info().BOS && bos) {
+			t.Errorf("%s: the first token is %d", x.m.Info().Name, in.Tokens[0])
+		}
+		if chat := strings.Contains(in.Text, "<|im_start|>assistant"); chat != (x.want == ChatStyle) || !strings.Contains(in.Text, "All cats purr.") || strings.Contains(in.Text, "{") {
+			t.Errorf("%s: %q", x.m.Info().Name, in.Text)
+		}
+	}
+}
+
+// The tokens of each answer are what they say they are, and none is of both answers.
+func TestAnswers(t *testing.T) {
+	for _, r := range modeltest.All {
+		m := openModel(t, r)
+		for _, f := range Formats {
+			for _, style := range []Style{PlainStyle, ChatStyle} {
+				a, err := findAnswers(t.Context(), m, f, style)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for k, vs := range [][]Variant{a.Yes, a.No} {
+					answer := []string{f.Yes, f.No}[k]
+					for _, v := range vs {
+						whole := strings.EqualFold(strings.TrimSpace(v.Piece), answer)
+						if !a.First && !whole || a.First && !strings.HasPrefix(strings.ToLower(answer), strings.ToLower(strings.TrimSpace(v.Piece))) {
+							t.Errorf("%s, %s: %q stands for %q", r.Name, f, v.Piece, answer)
+						}
+						if string(m.Piece(v.Token)) != v.Piece {
+							t.Errorf("%s: token %d is %q", r.Name, v.Token, m.Piece(v.Token))
+						}
+					}
+				}
+				for _, y := range a.Yes {
+					if slices.ContainsFunc(a.No, func(n Variant) bool { return n.Token == y.Token }) {
+						t.Errorf("%s, %s: %q is of both answers", r.Name, f, y.Piece)
+					}
+				}
+				if a.Asked != a.Yes[0].Token {
+					t.Error("the event is of another token")
+				}
+			}
+		}
+		if a, err := findAnswers(t.Context(), m, Formats[0], PlainStyle); err != nil || a.First || !strings.HasPrefix(a.Yes[0].Piece, " ") {
+			t.Errorf("%s: %v, %v", r.Name, a, err)
+		}
+		if a, err := findAnswers(t.Context(), m, Formats[0], ChatStyle); err != nil || strings.HasPrefix(a.Yes[0].Piece, " ") {
+			t.Errorf("%s: %v, %v", r.Name, a, err)
+		}
+		// Answers that no token tells apart.
+		if _, err := findAnswers(t.Context(), m, Format{Name: "own", Yes: "Zzqxyk", No: "zzqxyk"}, PlainStyle); err == nil || !strings.Contains(err.Error(), "tell Zzqxyk from zzqxyk") {
+			t.Errorf("%s: %v", r.Name, err)
+		}
+	}
+	// SmolLM2 has "Entailed" only in parts, and Gemma in one.
+	for _, x := range []struct {
+		r     modeltest.Reference
+		first bool
+	}{{modeltest.SmolLM, true}, {modeltest.Gemma, false}} {
+		a, err := findAnswers(t.Context(), openModel(t, x.r), Formats[2], PlainStyle)
+		if err != nil || a.First != x.first {
+			t.Errorf("%s: %v, %v", x.r.Name, a, err)
+		}
+	}
+}
+
+// What is measured of an example is what another way to the same numbers gives: the whole distribution after
+// each question, its softmax summed over the answers' tokens, and the constraint by its closed form.
+func TestElicit(t *testing.T) {
+	m := openModel(t, modeltest.SmolLM)
+	d, err := Read(Plain, write(t, "own.csv", own))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := &counting{Model: m}
+	e, err := newElicitor(t.Context(), &event.Reader{Model: count}, DefaultPrompts(), AutoStyle, Formats)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.asker.model = m // which writes conversations
+	rows, err := e.measure(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 9 || count.n != 18 {
+		t.Errorf("%d rows from %d readings; 3 examples under 3 formats are 9 and 18", len(rows), count.n)
+	}
+	for i, row := range rows {
+		x, a := d.Examples[i/3], e.answers[i%3]
+		if row.Status != StatusMeasured || row.Line != x.Line || row.Format != a.Format.Name || row.Label != x.Label {
+			t.Fatalf("%+v", row)
+		}
+		var events [2]float64
+		for k, got := range []*Answer{row.Phi, row.NotPhi} {
+			in, err := e.asker.question(t.Context(), x.Premises, []string{x.Phi, x.NotPhi}[k], a.Format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var yes, no float64
+			if err := m.Read(t.Context(), [][]lm.Token{in.Tokens}, func(_ int, dist lm.Distribution) error {
+				total := 0.0
+				top := float64(slices.Max(dist.Logits))
+				for _, l := range dist.Logits {
+					total += math.Exp(float64(l) - top)
+				}
+				p := func(t lm.Token) float64 { return math.Exp(float64(dist.Logits[t])-top) / total }
+				for _, v := range a.Yes {
+					yes += p(v.Token)
+				}
+				for _, v := range a.No {
+					no += p(v.Token)
+				}
+				s, err := calibrate.Summarize(dist.Logits, []float64{0.95})
+				if err != nil {
+					return err
+				}
+				c := s.Nuclei[0].Entropy.Lo
+				odds := p(a.Asked) / (1 - p(a.Asked)) * math.Exp(c)
+				events[k] = odds / (1 + odds)
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range []struct {
+				what      string
+				got, want float64
+			}{{"P(YES)", got.Yes.Lo, yes}, {"P(NO)", got.No.Lo, no}, {"p", got.P.Lo, yes / (yes + no)}, {"event", got.EventP.Lo, events[k]}, {"neither", got.Neither(), 1 - yes - no}} {
+				if math.Abs(v.got-v.want) > 1e-4 {
+					t.Errorf("line %d, %s, question %d: %s is %g, want %g", x.Line, a.Format, k, v.what, v.got, v.want)
+				}
+			}
+			if got.Tokens != len(in.Tokens) || got.P.Lo != got.P.Hi {
+				t.Errorf("%+v", got)
+			}
+		}
+		p, q := row.Phi.EventP.Lo, row.NotPhi.EventP.Lo
+		wmc := p*(1-q) + q*(1-p)
+		if math.Abs(row.WMC.Lo-wmc) > 1e-12 || math.Abs(row.Rho.Lo-(2*wmc-1)) > 1e-12 || (row.CAcc == "consistent") != (wmc > 0.5) {
+			t.Errorf("WMC %v, ρ %v, %s; by hand %g", row.WMC, row.Rho, row.CAcc, wmc)
+		}
+	}
+}
+
+// counting counts the prefixes that a model is asked about.
+type counting struct {
+	lm.Model
+	n int
+}
+
+func (c *counting) Read(ctx context.Context, prefixes [][]lm.Token, yield func(int, lm.Distribution) error) error {
+	c.n += len(prefixes)
+	return c.Model.Read(ctx, prefixes, yield)
+}
+
+// narrow is a model of which only the most probable tokens are told, as a server tells them.
+type narrow struct {
+	lm.Model
+	k int
+}
+
+func (m narrow) Info() lm.Info {
+	i := m.Model.Info()
+	i.Whole, i.Backend, i.Digest = false, "test", ""
+	return i
+}
+
+func (m narrow) Read(ctx context.Context, prefixes [][]lm.Token, yield func(int, lm.Distribution) error) error {
+	return m.Model.Read(ctx, prefixes, func(i int, d lm.Distribution) error {
+		top := float64(slices.Max(d.Logits))
+		total := 0.0
+		order := make([]lm.Token, len(d.Logits))
+		for t, l := range d.Logits {
+			order[t] = lm.Token(t)
+			total += math.Exp(float64(l) - top)
+		}
+		slices.SortFunc(order, func(a, b lm.Token) int {
+			switch {
+			case d.Logits[a] > d.Logits[b]:
+				return -1
+			case d.Logits[a] < d.Logits[b]:
+				return 1
+			}
+			return int(a - b)
+		})
+		out := lm.Distribution{Vocabulary: d.Vocabulary}
+		for _, t := range order[:m.k] {
+			out.Top = append(out.Top, lm.TokenLogProb{Token: t, LogProb: float64(d.Logits[t]) - top - math.Log(total)})
+		}
+		return yield(i, out)
+	})
+}
+
+// Of a backend that tells less, the bounds have the exact values within; where they are too wide the row is
+// counted and says why.
+func TestBoundsOfServers(t *testing.T) {
+	m := openModel(t, modeltest.SmolLM)
+	d, err := Read(Plain, write(t, "own.csv", own))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := func(m lm.Model) []*Measured {
+		e, err := newElicitor(t.Context(), &event.Reader{Model: m}, DefaultPrompts(), PlainStyle, Formats[:1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := e.measure(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	exact := rows(m)
+	for _, k := range []int{1, 20, 1000} {
+		unsure := 0
+		for i, row := range rows(narrow{m, k}) {
+			for j, a := range []*Answer{row.Phi, row.NotPhi} {
+				b := []*Answer{exact[i].Phi, exact[i].NotPhi}[j]
+				for _, v := range [][2]Bounds{{a.Yes, b.Yes}, {a.No, b.No}, {a.P, b.P}, {a.EventP, b.EventP}} {
+					if v[0].Lo > v[1].Lo+1e-4 || v[0].Hi < v[1].Hi-1e-4 {
+						t.Errorf("top %d: %v does not have %v", k, v[0], v[1])
+					}
+				}
+				if (a.P.Hi-a.P.Lo > certain) && row.Status != StatusUnsure {
+					t.Errorf("top %d: p in %v is taken as known", k, a.P)
+				}
+			}
+			if row.Status == StatusUnsure {
+				unsure++
+				if !strings.Contains(row.Why, "between") {
+					t.Error(row.Why)
+				}
+			}
+		}
+		if k == 1 && unsure != 3 || k == 1000 && unsure != 0 {
+			t.Errorf("top %d: %d of 3 rows are not sure", k, unsure)
+		}
+	}
+}
+
+// A question that is too long for the model is a bad row, and the others are asked.
+func TestTooLong(t *testing.T) {
+	m := openModel(t, modeltest.SmolLM)
+	long := strings.Repeat("The ferry sails on Mondays. ", m.Info().Context/4)
+	d, err := Read(Plain, write(t, "own.csv", own+long+",The ferry sails.,The ferry does not sail.,true\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := newElicitor(t.Context(), &event.Reader{Model: m}, DefaultPrompts(), PlainStyle, Formats[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := e.measure(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := rows[3]; last.Status != StatusBad || !strings.Contains(last.Why, "context") || last.Line != 7 {
+		t.Errorf("%+v", last)
+	}
+	for _, r := range rows[:3] {
+		if r.Status != StatusMeasured {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func TestShare(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := rapid.Float64Range(-700, 0).Draw(t, "a"), rapid.Float64Range(-700, 0).Draw(t, "b")
+		if got, want := share(a, b), math.Exp(a)/(math.Exp(a)+math.Exp(b)); math.Abs(got-want) > 1e-12 || math.Abs(share(a, b)+share(b, a)-1) > 1e-12 {
+			t.Fatalf("%g, want %g", got, want)
+		}
+		if got, want := logAdd(a, b), math.Log(math.Exp(a)+math.Exp(b)); math.Abs(got-want) > 1e-9 {
+			t.Fatalf("%g, want %g", got, want)
+		}
+	})
+	inf := math.Inf(-1)
+	if share(inf, 0) != 0 || share(0, inf) != 1 || share(-2000, -2000) != 0.5 || logAdd(inf, inf) != inf || logAdd(inf, -3) != -3 {
+		t.Error("shares of nothing")
+	}
+}
+
+func TestBoundsJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := Bounds{rapid.Float64().Draw(t, "lo"), rapid.Float64().Draw(t, "hi")}
+		text, err := json.Marshal(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back Bounds
+		if err := json.Unmarshal(text, &back); err != nil || back != b {
+			t.Fatalf("%s: %v, %v", text, back, err)
+		}
+	})
+	for _, bad := range []string{`"x"`, `[1]`, `[1,2,3]`, `{}`} {
+		if err := json.Unmarshal([]byte(bad), new(Bounds)); err == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+}
+
+func TestSpearman(t *testing.T) {
+	// Without ties it is 1 − 6Σd²/(n(n²−1)); and of four ranks only a few values are possible, of which
+	// 0.97 is none.
+	for _, p := range permutations(4) {
+		var x, y []float64
+		d := 0.0
+		for i, k := range p {
+			x, y = append(x, float64(i)*10), append(y, math.Exp(float64(k)))
+			d += float64((i - k) * (i - k))
+		}
+		if got, want := Spearman(x, y), 1-6*d/60; math.Abs(got-want) > 1e-12 || math.Abs(got-0.97) < 0.02 {
+			t.Errorf("%v: %g, want %g", p, got, want)
+		}
+	}
+	// With ties, by SciPy's example: spearmanr([1,2,3,4,5], [5,6,7,8,7]) is 0.82078268166812329.
+	if got := Spearman([]float64{1, 2, 3, 4, 5}, []float64{5, 6, 7, 8, 7}); math.Abs(got-0.8207826816681233) > 1e-15 {
+		t.Errorf("%.17g", got)
+	}
+	for _, bad := range [][2][]float64{{nil, nil}, {{1}, {1}}, {{1, 1}, {1, 2}}, {{1, math.NaN()}, {1, 2}}, {{1, 2}, {1}}} {
+		if got := Spearman(bad[0], bad[1]); !math.IsNaN(got) {
+			t.Errorf("%v: %g", bad, got)
+		}
+	}
+}
+
+func permutations(n int) (out [][]int) {
+	if n == 0 {
+		return [][]int{nil}
+	}
+	for _, p := range permutations(n - 1) {
+		for i := 0; i <= len(p); i++ {
+			out = append(out, slices.Insert(slices.Clone(p), i, n-1))
+		}
+	}
+	return out
+}
+
+// The joint score is 0 at both ends of the trap.
+func TestJoint(t *testing.T) {
+	if Joint(0, math.NaN(), 0) != 0 || Joint(1, 0.5, 1) != 0 || math.Abs(Joint(0.5, 0.8, 0.25)-0.3) > 1e-15 {
+		t.Error("joint scores")
+	}
+}
+
+// What a model reads of the two questions, when what they begin with alike is read once, is less by a factor of
+// 1.7 and more on FOLIO than when each is read by itself. LogiQA's conclusions, of which both questions have
+// their own, are longer: it stays a little below there with Gemma.
+func TestPremisesAreRead(t *testing.T) {
+	for _, set := range []struct {
+		kind  Kind
+		name  string
+		least float64
+	}{{FOLIO, "data/folio-validation.jsonl", 1.7}, {LogiQA, "data/logiqa2nli-test.jsonl", 1.65}} {
+		d, err := Read(set.kind, modeltest.Shared(t, set.name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Draw(304, DefaultSeed)
+		for _, r := range modeltest.All {
+			a, err := newAsker(t.Context(), openModel(t, r), DefaultPrompts(), AutoStyle)
+			if err != nil {
+				t.Fatal(err)
+			}
+			apart, once := 0, 0
+			for _, x := range d.Examples {
+				if x.Bad != "" {
+					continue
+				}
+				var q [2][]lm.Token
+				for k, s := range []string{x.Phi, x.NotPhi} {
+					in, err := a.question(t.Context(), x.Premises, s, Formats[0])
+					if err != nil {
+						t.Fatal(err)
+					}
+					q[k] = in.Tokens
+				}
+				same := 0
+				for same < min(len(q[0]), len(q[1])) && q[0][same] == q[1][same] {
+					same++
+				}
+				apart += len(q[0]) + len(q[1])
+				once += len(q[0]) + len(q[1]) - same
+			}
+			ratio := float64(apart) / float64(once)
+			t.Logf("%s, %s: %d tokens apart and %d with the premises read once, %.2f times fewer", d.Name, r.Name, apart, once, ratio)
+			if ratio < set.least {
+				t.Errorf("%s, %s: only %.2f times fewer tokens", d.Name, r.Name, ratio)
+			}
+		}
+	}
+}

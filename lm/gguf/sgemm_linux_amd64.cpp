@@ -1,0 +1,140 @@
+// Products of float32 matrices on processors with AVX2 and without AVX-512, where nearly all time of a reading goes.
+// The engine's own kernel for them forms sums along the rows of both matrices. This one packs 16 rows of weights, so
+// that they stay in the first-level cache while all tokens pass by, and forms sums of outer products.
+// sgemm_linux_amd64.go has the linker put it in the other's place.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <immintrin.h>
+
+extern "C" {
+
+// What the engine passes to each of its threads; more follows.
+struct ggml_compute_params {
+	int ith, nth; // the thread, of how many
+};
+
+bool __real_llamafile_sgemm(const ggml_compute_params *params, int64_t m, int64_t n, int64_t k, const void *A, int64_t lda,
+	const void *B, int64_t ldb, void *C, int64_t ldc, int a_type, int b_type, int c_type);
+}
+
+namespace {
+
+#define AVX2 __attribute__((target("avx2,fma")))
+#define INLINE inline __attribute__((always_inline))
+
+const int ROWS = 16;    // of A in a tile: two registers
+const int COLUMNS = 6;  // of B in a tile: with them twelve sums
+const int DEPTH = 320;  // of a panel at most: its 20 kB and the columns' 8 kB share the first-level cache
+const int WIDTH = 252;  // columns of B that a panel meets before the next
+const int HEIGHT = 64;  // rows whose sums are finished before the next, away from C: its columns share cache lines' places
+const int STRIDE = HEIGHT + ROWS; // from a column of sums to the next
+
+// transpose writes 8 rows of 8 numbers as columns.
+AVX2 INLINE void transpose(const float *a, int64_t lda, float *to) {
+	__m256 r0 = _mm256_loadu_ps(a), r1 = _mm256_loadu_ps(a + lda), r2 = _mm256_loadu_ps(a + 2 * lda), r3 = _mm256_loadu_ps(a + 3 * lda);
+	__m256 r4 = _mm256_loadu_ps(a + 4 * lda), r5 = _mm256_loadu_ps(a + 5 * lda), r6 = _mm256_loadu_ps(a + 6 * lda), r7 = _mm256_loadu_ps(a + 7 * lda);
+	__m256 p0 = _mm256_unpacklo_ps(r0, r1), p1 = _mm256_unpackhi_ps(r0, r1), p2 = _mm256_unpacklo_ps(r2, r3), p3 = _mm256_unpackhi_ps(r2, r3);
+	__m256 p4 = _mm256_unpacklo_ps(r4, r5), p5 = _mm256_unpackhi_ps(r4, r5), p6 = _mm256_unpacklo_ps(r6, r7), p7 = _mm256_unpackhi_ps(r6, r7);
+	__m256 q0 = _mm256_shuffle_ps(p0, p2, 0x44), q1 = _mm256_shuffle_ps(p0, p2, 0xEE), q2 = _mm256_shuffle_ps(p1, p3, 0x44), q3 = _mm256_shuffle_ps(p1, p3, 0xEE);
+	__m256 q4 = _mm256_shuffle_ps(p4, p6, 0x44), q5 = _mm256_shuffle_ps(p4, p6, 0xEE), q6 = _mm256_shuffle_ps(p5, p7, 0x44), q7 = _mm256_shuffle_ps(p5, p7, 0xEE);
+	_mm256_store_ps(to, _mm256_permute2f128_ps(q0, q4, 0x20));
+	_mm256_store_ps(to + ROWS, _mm256_permute2f128_ps(q1, q5, 0x20));
+	_mm256_store_ps(to + 2 * ROWS, _mm256_permute2f128_ps(q2, q6, 0x20));
+	_mm256_store_ps(to + 3 * ROWS, _mm256_permute2f128_ps(q3, q7, 0x20));
+	_mm256_store_ps(to + 4 * ROWS, _mm256_permute2f128_ps(q0, q4, 0x31));
+	_mm256_store_ps(to + 5 * ROWS, _mm256_permute2f128_ps(q1, q5, 0x31));
+	_mm256_store_ps(to + 6 * ROWS, _mm256_permute2f128_ps(q2, q6, 0x31));
+	_mm256_store_ps(to + 7 * ROWS, _mm256_permute2f128_ps(q3, q7, 0x31));
+}
+
+// pack writes rows of A, of which some may be lacking, as a panel: one column of ROWS numbers after the other.
+AVX2 INLINE void pack(const float *a, int64_t lda, int64_t rows, int64_t depth, float *panel) {
+	if (rows >= ROWS) {
+		for (int64_t l = 0; l < depth; l += 8) {
+			transpose(a + l, lda, panel + l * ROWS);
+			transpose(a + 8 * lda + l, lda, panel + l * ROWS + 8);
+		}
+		return;
+	}
+	for (int64_t l = 0; l < depth; l++)
+		for (int i = 0; i < ROWS; i++)
+			panel[l * ROWS + i] = i < rows ? a[i * lda + l] : 0;
+}
+
+// tile adds the products of a panel with N columns of B to their sums. These have names here, since compilers
+// put an array of them into memory.
+template <int N> AVX2 INLINE void tile(int64_t depth, const float *__restrict panel, const float *__restrict b, int64_t ldb, float *sums, bool add) {
+#define EACH(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
+#define ZERO(j) __m256 low##j = _mm256_setzero_ps(), high##j = _mm256_setzero_ps();
+#define LOAD(j) if (N > j) { low##j = _mm256_load_ps(sums + j * STRIDE); high##j = _mm256_load_ps(sums + j * STRIDE + 8); }
+#define SUM(j) if (N > j) { __m256 x = _mm256_broadcast_ss(b + j * ldb + l); low##j = _mm256_fmadd_ps(low, x, low##j); high##j = _mm256_fmadd_ps(high, x, high##j); }
+#define STORE(j) if (N > j) { _mm256_store_ps(sums + j * STRIDE, low##j); _mm256_store_ps(sums + j * STRIDE + 8, high##j); }
+	EACH(ZERO)
+	if (add) {
+		EACH(LOAD)
+	}
+	for (int64_t l = 0; l < depth; l++) {
+		__m256 low = _mm256_load_ps(panel + l * ROWS), high = _mm256_load_ps(panel + l * ROWS + 8);
+		EACH(SUM)
+	}
+	EACH(STORE)
+#undef EACH
+#undef ZERO
+#undef LOAD
+#undef SUM
+#undef STORE
+}
+
+AVX2 void columns(int64_t n, int64_t depth, const float *panel, const float *b, int64_t ldb, float *sums, bool add) {
+	switch (n) {
+	case 1: return tile<1>(depth, panel, b, ldb, sums, add);
+	case 2: return tile<2>(depth, panel, b, ldb, sums, add);
+	case 3: return tile<3>(depth, panel, b, ldb, sums, add);
+	case 4: return tile<4>(depth, panel, b, ldb, sums, add);
+	case 5: return tile<5>(depth, panel, b, ldb, sums, add);
+	default: return tile<COLUMNS>(depth, panel, b, ldb, sums, add);
+	}
+}
+
+// multiply writes C[j][i] = Σ A[i][l]·B[j][l] for those of the m rows i that are a thread's own.
+AVX2 void multiply(int64_t m, int64_t n, int64_t k, const float *A, int64_t lda, const float *B, int64_t ldb, float *C, int64_t ldc, int thread, int threads) {
+	alignas(64) float panel[ROWS * DEPTH];
+	alignas(64) float sums[STRIDE * WIDTH];
+	int64_t parts = (k + DEPTH - 1) / DEPTH, most = ((k + parts - 1) / parts + 7) / 8 * 8;
+	int64_t tiles = (m + ROWS - 1) / ROWS, begin = tiles * thread / threads * ROWS, end = std::min(m, tiles * (thread + 1) / threads * ROWS);
+	for (int64_t j0 = 0; j0 < n; j0 += WIDTH) {
+		int64_t j1 = std::min(n, j0 + WIDTH);
+		for (int64_t i0 = begin; i0 < end; i0 += HEIGHT) {
+			int64_t i1 = std::min(end, i0 + HEIGHT);
+			for (int64_t l = 0; l < k; l += most) {
+				int64_t depth = std::min(most, k - l);
+				for (int64_t i = i0; i < i1; i += ROWS) {
+					pack(A + i * lda + l, lda, m - i, depth, panel);
+					for (int64_t j = j0; j < j1; j += COLUMNS)
+						columns(j1 - j, depth, panel, B + j * ldb + l, ldb, sums + (j - j0) * STRIDE + i - i0, l > 0);
+				}
+			}
+			for (int64_t j = j0; j < j1; j++)
+				std::memcpy(C + j * ldc + i0, sums + (j - j0) * STRIDE, (i1 - i0) * sizeof(float));
+		}
+	}
+}
+
+bool fits() {
+	static const bool yes = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && !__builtin_cpu_supports("avx512f");
+	return yes;
+}
+
+} // namespace
+
+// The engine calls it from each of its threads; where it returns false the engine has another way.
+extern "C" bool __wrap_llamafile_sgemm(const ggml_compute_params *params, int64_t m, int64_t n, int64_t k, const void *A, int64_t lda,
+	const void *B, int64_t ldb, void *C, int64_t ldc, int a_type, int b_type, int c_type) {
+	const int f32 = 0; // GGML_TYPE_F32
+	if (a_type != f32 || b_type != f32 || c_type != f32 || m < ROWS || n < 4 || k % 8 != 0 || !fits())
+		return __real_llamafile_sgemm(params, m, n, k, A, lda, B, ldb, C, ldc, a_type, b_type, c_type);
+	multiply(m, n, k, static_cast<const float *>(A), lda, static_cast<const float *>(B), ldb, static_cast<float *>(C), ldc, params->ith, params->nth);
+	return true;
+}
