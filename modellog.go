@@ -14,13 +14,13 @@
 // # Sessions
 //
 // In a cell in Go the names of this package are at hand, even without an import, and [Connect] reaches the session of the notebook's own kernel, with the
-// names of the other cells and the model that is loaded there. Any other program
-// opens a model with one of the packages below lm, and a session with New of package
-// [github.com/modellog/modellog/local]:
+// names of the other cells and the model that is loaded there. Any other program opens a model
+// by its name and a session on it with Open of package [github.com/modellog/modellog/local]:
 //
-//	m, err := ollama.Open(ctx, "gemma3:270m", ollama.Options{})
+//	s, err := local.Open(ctx, "gemma3:270m-pt", local.Options{})
 //	…
-//	s := local.New(m)
+//	defer s.Close()
+//	report, err := s.Evaluate(ctx, modellog.M("A robin is a", "bird"))
 //
 // The package itself opens no models, needs no C compiler, and is light: a cell in Go that imports it
 // is linked in about the time that one without it takes.
