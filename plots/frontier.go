@@ -53,7 +53,7 @@ func NewFrontier(title string, points []FrontierPoint) (*Figure, error) {
 		tx, ty := p.Transforms(&c)
 		bend := []vg.Point{{X: tx(0), Y: ty(0)}, {X: tx(1), Y: ty(0)}, {X: tx(2), Y: ty(1)}}
 		c.StrokeLines(line(faint, lineWidth*0.8, 3, 2), bend)
-		var names labels
+		names := labels{alone: true}
 		names.line(bend...)
 		for _, pt := range points {
 			at := vg.Point{X: tx(pt.Commitment), Y: ty(pt.Violation)}

@@ -13,6 +13,7 @@ import (
 type labels struct {
 	names     []name
 	obstacles []obstacle
+	alone     bool // the points are on no line of their own, so that a name must not be nearer to another's
 }
 
 type name struct {
@@ -29,6 +30,7 @@ type obstacle struct {
 const (
 	harmLine  = 1
 	harmPoint = 3
+	harmTaken = 8   // it would be taken for another point's
 	harmName  = 100 // too bad to be done
 )
 
@@ -38,6 +40,11 @@ func around(p vg.Point, r vg.Length) vg.Rectangle {
 
 func overlap(a, b vg.Rectangle) bool {
 	return a.Min.X < b.Max.X && b.Min.X < a.Max.X && a.Min.Y < b.Max.Y && b.Min.Y < a.Max.Y
+}
+
+// distance is how far a point is from an area.
+func distance(a vg.Rectangle, p vg.Point) float64 {
+	return math.Hypot(float64(max(a.Min.X-p.X, p.X-a.Max.X, 0)), float64(max(a.Min.Y-p.Y, p.Y-a.Max.Y, 0)))
 }
 
 // point keeps names away from a mark, and names it unless the name is empty.
@@ -86,6 +93,11 @@ func (ls *labels) draw(c draw.Canvas) {
 				for _, o := range ls.obstacles {
 					if overlap(box, o.Rectangle) {
 						harm += o.harm
+					}
+				}
+				for _, other := range ls.names {
+					if ls.alone && other.at != n.at && distance(box, other.at) <= distance(box, n.at) {
+						harm += harmTaken
 					}
 				}
 				if harm < least {
