@@ -227,9 +227,44 @@ func TestGoKilledAtRandom(t *testing.T) {
 	}
 	<-child.Done()
 	gone(t, mark, 5*time.Second)
-	for _, pattern := range []string{"gonb_*", "modellog-*"} {
-		if left, err := filepath.Glob(filepath.Join(dir, pattern)); err != nil || len(left) > 0 {
-			t.Errorf("left behind: %v %v", left, err)
+	if left := made(t, dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestGoPipes has GoNB end under a program, in three ways: what it made for the program to show things goes, and what
+// others made stays.
+func TestGoPipes(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	k := serveGo(t, nil)
+	f := dial(t, k.o.Connection)
+	other := filepath.Join(dir, "gonb_pipe_other")
+	if err := syscall.Mkfifo(other, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, end := range []func(pid int){
+		func(pid int) { syscall.Kill(pid, syscall.SIGKILL) },
+		func(pid int) { syscall.Kill(-pid, syscall.SIGKILL) },
+		func(int) { k.goCells.current().Stop() },
+	} {
+		id := f.start("%%go\nimport (\"os/signal\"; \"syscall\")\n%%\nsignal.Ignore(syscall.SIGTERM, syscall.SIGPIPE)\nfmt.Println(\"begun\")\nfor { time.Sleep(time.Hour) }", nil)
+		for m := f.next(f.published, patient); m.Header.MsgType != "stream"; m = f.next(f.published, patient) {
+		}
+		f.begun = id
+		time.Sleep(300 * time.Millisecond)
+		pipes, err := filepath.Glob(filepath.Join(dir, "gonb_pipe_*"))
+		if err != nil || len(pipes) != 3 {
+			t.Errorf("%d: while it runs there are %v %v", i, pipes, err)
+		}
+		child := k.goCells.current()
+		end(child.PID())
+		if r := f.await(id); r.reply["status"] != "error" {
+			t.Errorf("%d: %v", i, r.reply)
+		}
+		<-child.Done()
+		if left, err := filepath.Glob(filepath.Join(dir, "gonb_*")); err != nil || len(left) != 1 || left[0] != other {
+			t.Errorf("%d: afterwards there are %v %v", i, left, err)
 		}
 	}
 }

@@ -84,6 +84,7 @@ type Child struct {
 	err   error // why it ended; valid after done
 
 	mu      sync.Mutex
+	pipes   []string // FIFOs of the program that was seen last
 	pending map[string]*request
 	opened  []*zmtp.Conn // all that must be closed
 	ended   bool
@@ -102,6 +103,9 @@ type request struct {
 
 // markKey is the variable by which the programs that a child started are known.
 const markKey = "MODELLOG_GONB"
+
+// pipesFile is the file in the child's folder where the watchdog finds which FIFOs there are.
+const pipesFile = "pipes"
 
 // Start starts GoNB and returns when it answers. When ctx ends before that, GoNB is
 // stopped; afterwards ctx has no effect.
@@ -156,7 +160,7 @@ func (c *Child) start(ctx context.Context) error {
 	}
 	cmd.Stdout, cmd.Stderr = log, log
 	// Without a shell there is no watchdog; it is needed only when this process is killed.
-	if c.guard, err = startWatchdog(c.mark); err == nil {
+	if c.guard, err = startWatchdog(c.mark, filepath.Join(c.dir, pipesFile)); err == nil {
 		c.guard.remove(c.dir)
 	}
 	proc, err := startProcess(cmd)
@@ -198,7 +202,7 @@ func environment(tools string) []string {
 				}
 			}
 			kv = "GOFLAGS=" + strings.Join(keep, " ")
-		case "GOWORK":
+		case "GOWORK", "GONB_PIPE", "GONB_PIPE_BACK": // the pipes would be those of a GoNB that this process is run by
 			continue
 		}
 		env = append(env, kv)
@@ -365,6 +369,11 @@ func (c *Child) Do(ctx context.Context, m *wire.Message, publish, input func(*wi
 		c.drop(r)
 		return nil, err
 	}
+	if m.Header.MsgType == "execute_request" {
+		stop := make(chan struct{})
+		defer close(stop)
+		go c.watchPipes(stop)
+	}
 	select {
 	case <-r.over:
 		return r.reply, nil
@@ -494,7 +503,7 @@ func (c *Child) beat(heart *zmtp.Conn) {
 			c.mu.Lock()
 			c.frozen = true
 			c.mu.Unlock()
-			c.proc.kill()
+			c.Kill()
 			return
 		}
 		select {
@@ -528,11 +537,15 @@ func (c *Child) Counted() { c.count++ }
 func (c *Child) Interrupt() { c.proc.interrupt() }
 
 // Kill ends GoNB at once.
-func (c *Child) Kill() { c.proc.kill() }
+func (c *Child) Kill() {
+	c.notePipes(children(c.PID()))
+	c.proc.kill()
+}
 
 // watch waits for the end of GoNB and cleans up.
 func (c *Child) watch() {
 	state := c.proc.wait()
+	c.notePipes(marked(c.mark)) // a program may outlive it
 	c.proc.sweep(c.mark)
 	said := lastFailure(c.logPath())
 	c.cleanUp()
@@ -555,6 +568,7 @@ func (c *Child) cleanUp() {
 	for _, conn := range c.opened {
 		conn.Close()
 	}
+	c.removePipes()
 	_ = c.folder.Remove() // or the next kernel removes it
 	if c.tmp != "" {
 		os.RemoveAll(c.tmp)
@@ -578,6 +592,6 @@ func (c *Child) Stop() {
 		return
 	case <-time.After(1500 * time.Millisecond):
 	}
-	c.proc.kill()
+	c.Kill()
 	<-c.done
 }

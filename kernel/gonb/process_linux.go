@@ -78,6 +78,27 @@ func (p *process) sweep(mark string) {
 	}
 }
 
+// children lists the processes that a process has started.
+func children(pid int) []int {
+	lists, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, list := range lists {
+		data, err := os.ReadFile(list)
+		if err != nil {
+			continue
+		}
+		for _, f := range strings.Fields(string(data)) {
+			if pid, err := strconv.Atoi(f); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
 // marked lists the living processes with the mark in their environment.
 func marked(mark string) []int {
 	entries, err := os.ReadDir("/proc")
@@ -109,27 +130,16 @@ func marked(mark string) []int {
 // there before is an orphan.
 func (p *process) reap() {
 	zombies := map[int]bool{}
-	lists, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		return
-	}
-	for _, list := range lists {
-		data, err := os.ReadFile(list)
-		if err != nil {
+	for _, pid := range children(os.Getpid()) {
+		if pid == p.cmd.Process.Pid || !zombie(pid) {
 			continue
 		}
-		for _, f := range strings.Fields(string(data)) {
-			pid, err := strconv.Atoi(f)
-			if err != nil || pid == p.cmd.Process.Pid || !zombie(pid) {
-				continue
-			}
-			if p.known[pid] {
-				var status syscall.WaitStatus
-				_, _ = syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
-				continue
-			}
-			zombies[pid] = true
+		if p.known[pid] {
+			var status syscall.WaitStatus
+			_, _ = syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
+			continue
 		}
+		zombies[pid] = true
 	}
 	p.known = zombies
 }
