@@ -322,52 +322,38 @@ func (g *goCells) run(c *cell, m *wire.Message, code string, store bool) (map[st
 	if store {
 		before--
 	}
-	var child *gonb.Child
-	for attempt := 0; ; attempt++ {
-		if err := g.lost(); err != nil {
-			c.out.stream("stderr", fmt.Sprintf("%v; it starts anew, what Go cells had declared is lost\n", err))
-		}
-		var err error
-		if child, err = g.living(c.ctx); err == nil {
-			err = child.Step(c.ctx, before)
-		}
-		if err == nil {
-			break
-		}
-		if child == nil || !errors.Is(err, gonb.ErrDied) || attempt > 0 {
-			return fail("GoError", err)
-		}
-		<-child.Done() // it was dying when the cell came, which another can run
-	}
 	request, err := gonb.Complete(m, map[string]any{"code": forGoNB(code), "store_history": store, "silent": c.silent, "allow_stdin": c.allowStdin})
 	if err != nil {
 		return fail("ProtocolError", err)
 	}
 
-	// A signal is lost on a compilation that is about to start its program,
-	// so it is repeated until the cell is over.
-	over, quiet := make(chan struct{}), make(chan struct{})
-	stop := context.AfterFunc(c.ctx, func() { defer close(quiet); g.interrupt(child, over) })
-	defer func() {
-		close(over)
-		if !stop() {
-			// GoNB may be about to handle the last one, which is not for the next cell.
-			<-quiet
-			time.Sleep(settle)
-		}
-	}()
-
+	if child := g.current(); child != nil {
+		child.Check()
+	}
+	var child *gonb.Child
+	var reply *wire.Message
 	refused := false
-	reply, err := child.Do(context.Background(), request,
-		func(out *wire.Message) { g.relayed(c, out) },
-		func(ask *wire.Message) {
-			if !c.allowStdin {
-				refused = c.ctx.Err() == nil
-				c.cancel(errors.New("the program asks for input, and this front-end gives none (allow_stdin is false)"))
-				return
+	for attempt := 0; ; attempt++ {
+		if err := g.lost(); err != nil {
+			c.out.stream("stderr", fmt.Sprintf("%v; it starts anew, what Go cells had declared is lost\n", err))
+		}
+		if child, err = g.living(c.ctx); err != nil {
+			return fail("GoError", err)
+		}
+		if err = child.Step(c.ctx, before); err != nil && (!errors.Is(err, gonb.ErrDied) || attempt > 0) {
+			return fail("GoError", err)
+		}
+		if err == nil {
+			if reply, refused, err = g.do(c, child, request); !errors.Is(err, gonb.ErrUnheard) || attempt > 0 || c.ctx.Err() != nil {
+				break
 			}
-			g.ask(c, ask)
-		})
+		}
+		select { // it was dying when the cell came, which another can run
+		case <-child.Done():
+		case <-c.ctx.Done():
+			return fail("GoError", err)
+		}
+	}
 	g.mu.Lock()
 	g.asked = time.Time{}
 	g.mu.Unlock()
@@ -407,13 +393,43 @@ func (g *goCells) run(c *cell, m *wire.Message, code string, store bool) (map[st
 	return content, f
 }
 
-// interrupt sends signals until the cell is over; a GoNB that does not stop is killed.
-func (g *goCells) interrupt(child *gonb.Child, over <-chan struct{}) {
+// do has a GoNB run a cell, and interrupts it when the cell is. It reports whether input was refused to it.
+func (g *goCells) do(c *cell, child *gonb.Child, request *wire.Message) (reply *wire.Message, refused bool, err error) {
+	// A signal is lost on a compilation that is about to start its program,
+	// so it is repeated until the cell is over.
+	begin, over, quiet := time.Now(), make(chan struct{}), make(chan struct{})
+	stop := context.AfterFunc(c.ctx, func() { defer close(quiet); g.interrupt(child, begin, over) })
+	defer func() {
+		close(over)
+		if !stop() {
+			// GoNB may be about to handle the last one, which is not for the next cell.
+			<-quiet
+			time.Sleep(settle)
+		}
+	}()
+	reply, err = child.Do(context.Background(), request,
+		func(out *wire.Message) { g.relayed(c, out) },
+		func(ask *wire.Message) {
+			if !c.allowStdin {
+				refused = c.ctx.Err() == nil
+				c.cancel(errors.New("the program asks for input, and this front-end gives none (allow_stdin is false)"))
+				return
+			}
+			g.ask(c, ask)
+		})
+	return reply, refused, err
+}
+
+// interrupt sends signals until a cell is over that began at a moment. What a shell has left in the background does not
+// heed them, and GoNB waits for it: it is killed, and in the end so is a GoNB that does not stop.
+func (g *goCells) interrupt(child *gonb.Child, began time.Time, over <-chan struct{}) {
 	const (
 		again   = 200 * time.Millisecond
-		several = 8 * time.Second // GoNB itself kills a program after 5 s
+		orphans = time.Second             // until what has lost its parent is killed
+		all     = 6500 * time.Millisecond // until the rest is; GoNB itself kills a program after 5 s
+		several = 8 * time.Second         // until GoNB is
 	)
-	deadline := time.After(several)
+	begin := time.Now()
 	for {
 		child.Interrupt()
 		select {
@@ -421,10 +437,14 @@ func (g *goCells) interrupt(child *gonb.Child, over <-chan struct{}) {
 			return
 		case <-child.Done():
 			return
-		case <-deadline:
+		case <-time.After(again):
+		}
+		switch d := time.Since(begin); {
+		case d > several:
 			child.Kill()
 			return
-		case <-time.After(again):
+		case d > orphans:
+			child.KillSince(began, d < all)
 		}
 	}
 }

@@ -54,6 +54,14 @@ type Options struct {
 // ErrDied is the error of everything that is under way when GoNB goes away.
 var ErrDied = errors.New("GoNB has ended")
 
+// ErrUnheard is what an ErrDied is, too, when GoNB has gone away before it began with a request.
+var ErrUnheard = errors.New("GoNB had not begun")
+
+// unheard makes an error one that is ErrUnheard.
+type unheard struct{ error }
+
+func (u unheard) Unwrap() []error { return []error{u.error, ErrUnheard} }
+
 // Channel is one of the sockets that a front-end writes to.
 type Channel int
 
@@ -88,7 +96,7 @@ type Child struct {
 	pending map[string]*request
 	opened  []*zmtp.Conn // all that must be closed
 	ended   bool
-	frozen  bool
+	killed  string // why it was killed from here
 }
 
 // request is one that GoNB has not done with.
@@ -96,6 +104,7 @@ type request struct {
 	publish func(*wire.Message) // told of what it publishes
 	input   func(*wire.Message) // told of input_request; may be nil
 	reply   *wire.Message
+	begun   bool // a status has come
 	idle    bool
 	over    chan struct{}
 	done    bool
@@ -367,7 +376,7 @@ func (c *Child) Do(ctx context.Context, m *wire.Message, publish, input func(*wi
 	c.mu.Unlock()
 	if err := c.Send(Shell, m); err != nil {
 		c.drop(r)
-		return nil, err
+		return nil, unheard{err}
 	}
 	if m.Header.MsgType == "execute_request" {
 		stop := make(chan struct{})
@@ -382,15 +391,18 @@ func (c *Child) Do(ctx context.Context, m *wire.Message, publish, input func(*wi
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	c.drop(r)
+	if !c.drop(r) && errors.Is(err, ErrDied) {
+		err = unheard{err}
+	}
 	return nil, err
 }
 
-// drop makes a request one that nobody listens to.
-func (c *Child) drop(r *request) {
+// drop makes a request one that nobody listens to, and reports whether GoNB has begun with it.
+func (c *Child) drop(r *request) (begun bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.publish, r.input = nil, nil
+	return r.begun
 }
 
 // advance notes that a part of a request's end is there.
@@ -432,6 +444,7 @@ func (c *Child) readIOPub() {
 			}
 			continue
 		case m.Header.MsgType == "status":
+			r.begun = true
 			var content struct {
 				State string `json:"execution_state"`
 			}
@@ -500,10 +513,7 @@ func (c *Child) beat(heart *zmtp.Conn) {
 		case <-c.done:
 			return
 		case <-time.After(c.o.Pulse):
-			c.mu.Lock()
-			c.frozen = true
-			c.mu.Unlock()
-			c.Kill()
+			c.killFor(fmt.Sprintf("it gave no sign of life for %v and was killed", c.o.Pulse))
 			return
 		}
 		select {
@@ -542,6 +552,32 @@ func (c *Child) Kill() {
 	c.proc.kill()
 }
 
+func (c *Child) killFor(reason string) {
+	c.mu.Lock()
+	c.killed = reason
+	c.mu.Unlock()
+	c.Kill()
+}
+
+// Check ends a GoNB whose files have been removed, as what cleans temporary folders does in time: it could run no
+// program any more.
+func (c *Child) Check() {
+	c.mu.Lock()
+	tmp := c.tmp
+	c.mu.Unlock()
+	if tmp == "" {
+		return
+	}
+	if _, err := os.Stat(filepath.Join(tmp, "go.mod")); errors.Is(err, os.ErrNotExist) {
+		c.killFor("its temporary files have been removed, without which it cannot go on")
+		<-c.done
+	}
+}
+
+// KillSince kills what was started since a moment and is not GoNB itself nor what that needs; of these only what has
+// lost its parent, if that is asked for.
+func (c *Child) KillSince(t time.Time, orphans bool) { c.proc.killSince(c.mark, t, orphans) }
+
 // watch waits for the end of GoNB and cleans up.
 func (c *Child) watch() {
 	state := c.proc.wait()
@@ -549,9 +585,12 @@ func (c *Child) watch() {
 	c.proc.sweep(c.mark)
 	said := lastFailure(c.logPath())
 	c.cleanUp()
+	c.mu.Lock()
+	killed := c.killed
+	c.mu.Unlock()
 	switch {
-	case c.frozen:
-		c.err = fmt.Errorf("%w: it gave no sign of life for %v and was killed", ErrDied, c.o.Pulse)
+	case killed != "":
+		c.err = fmt.Errorf("%w: %s", ErrDied, killed)
 	case said != "":
 		c.err = fmt.Errorf("%w (%s): %s", ErrDied, state, said)
 	default:
