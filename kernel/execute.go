@@ -98,6 +98,9 @@ func (k *Kernel) execute(j *job) {
 	var f *failure
 	if isGo(code) {
 		content, f = k.goCells.run(c, m, code, store)
+	} else if beside, ok := besideGo(code); ok {
+		why := fmt.Sprintf("%s is the whole of a Go cell's first line; %q belongs to the next line", goMark, beside)
+		f = &failure{"Error", why, []string{why}}
 	} else if f = k.eval(c.ctx, code, c.out.result); f == nil {
 		content = map[string]any{"status": "ok", "payload": []any{}, "user_expressions": k.expressions(c.ctx, r.UserExpressions)}
 	}

@@ -37,23 +37,36 @@ type GoOptions struct {
 
 // isGo reports whether a cell is a Go cell: its first line that is not blank is
 // %%go.
-func isGo(code string) bool {
-	rest := strings.TrimLeftFunc(code, unicode.IsSpace)
-	line, _, _ := strings.Cut(rest, "\n")
-	return strings.TrimRightFunc(line, unicode.IsSpace) == goMark
+func isGo(code string) bool { return firstLine(code) == goMark }
+
+// firstLine is a cell's first line that is not blank, without the blanks around it.
+func firstLine(code string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(code), "\n")
+	return strings.TrimSpace(line)
+}
+
+// besideGo returns what follows %%go in its line, which is a mistake, in a cell that is meant to be a Go cell.
+func besideGo(code string) (string, bool) {
+	after, ok := strings.CutPrefix(firstLine(code), goMark)
+	if trimmed := strings.TrimSpace(after); ok && trimmed != after {
+		return trimmed, true
+	}
+	return "", false
 }
 
 // special are the lines that GoNB wants at the very beginning of a cell.
 var special = []string{"%%writefile", "%%script", "%%bash", "%%sh", "%%gx"}
 
 // forGoNB is a Go cell as GoNB is to see it: blanks in place of the first line, or
-// nothing in its place before what must come first.
+// nothing in its place before what must come first. Lines end as on Unix: to GoNB, a carriage return is a part of its
+// own commands.
 func forGoNB(code string) string {
+	code = strings.ReplaceAll(code, "\r\n", "\n")
 	at := strings.Index(code, goMark)
 	after := at + len(goMark)
 	if _, rest, ok := strings.Cut(code[after:], "\n"); ok {
 		first, _, _ := strings.Cut(rest, "\n")
-		word, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimRight(first, "\r"), "//gonb:"), " ")
+		word, _, _ := strings.Cut(strings.TrimPrefix(first, "//gonb:"), " ")
 		for _, s := range special {
 			if word == s {
 				return rest
@@ -309,52 +322,38 @@ func (g *goCells) run(c *cell, m *wire.Message, code string, store bool) (map[st
 	if store {
 		before--
 	}
-	var child *gonb.Child
-	for attempt := 0; ; attempt++ {
-		if err := g.lost(); err != nil {
-			c.out.stream("stderr", fmt.Sprintf("%v; it starts anew, what Go cells had declared is lost\n", err))
-		}
-		var err error
-		if child, err = g.living(c.ctx); err == nil {
-			err = child.Step(c.ctx, before)
-		}
-		if err == nil {
-			break
-		}
-		if child == nil || !errors.Is(err, gonb.ErrDied) || attempt > 0 {
-			return fail("GoError", err)
-		}
-		<-child.Done() // it was dying when the cell came, which another can run
-	}
 	request, err := gonb.Complete(m, map[string]any{"code": forGoNB(code), "store_history": store, "silent": c.silent, "allow_stdin": c.allowStdin})
 	if err != nil {
 		return fail("ProtocolError", err)
 	}
 
-	// A signal is lost on a compilation that is about to start its program,
-	// so it is repeated until the cell is over.
-	over, quiet := make(chan struct{}), make(chan struct{})
-	stop := context.AfterFunc(c.ctx, func() { defer close(quiet); g.interrupt(child, over) })
-	defer func() {
-		close(over)
-		if !stop() {
-			// GoNB may be about to handle the last one, which is not for the next cell.
-			<-quiet
-			time.Sleep(settle)
-		}
-	}()
-
+	if child := g.current(); child != nil {
+		child.Check()
+	}
+	var child *gonb.Child
+	var reply *wire.Message
 	refused := false
-	reply, err := child.Do(context.Background(), request,
-		func(out *wire.Message) { g.relayed(c, out) },
-		func(ask *wire.Message) {
-			if !c.allowStdin {
-				refused = c.ctx.Err() == nil
-				c.cancel(errors.New("the program asks for input, and this front-end gives none (allow_stdin is false)"))
-				return
+	for attempt := 0; ; attempt++ {
+		if err := g.lost(); err != nil {
+			c.out.stream("stderr", fmt.Sprintf("%v; it starts anew, what Go cells had declared is lost\n", err))
+		}
+		if child, err = g.living(c.ctx); err != nil {
+			return fail("GoError", err)
+		}
+		if err = child.Step(c.ctx, before); err != nil && (!errors.Is(err, gonb.ErrDied) || attempt > 0) {
+			return fail("GoError", err)
+		}
+		if err == nil {
+			if reply, refused, err = g.do(c, child, request); !errors.Is(err, gonb.ErrUnheard) || attempt > 0 || c.ctx.Err() != nil {
+				break
 			}
-			g.ask(c, ask)
-		})
+		}
+		select { // it was dying when the cell came, which another can run
+		case <-child.Done():
+		case <-c.ctx.Done():
+			return fail("GoError", err)
+		}
+	}
 	g.mu.Lock()
 	g.asked = time.Time{}
 	g.mu.Unlock()
@@ -394,13 +393,43 @@ func (g *goCells) run(c *cell, m *wire.Message, code string, store bool) (map[st
 	return content, f
 }
 
-// interrupt sends signals until the cell is over; a GoNB that does not stop is killed.
-func (g *goCells) interrupt(child *gonb.Child, over <-chan struct{}) {
+// do has a GoNB run a cell, and interrupts it when the cell is. It reports whether input was refused to it.
+func (g *goCells) do(c *cell, child *gonb.Child, request *wire.Message) (reply *wire.Message, refused bool, err error) {
+	// A signal is lost on a compilation that is about to start its program,
+	// so it is repeated until the cell is over.
+	begin, over, quiet := time.Now(), make(chan struct{}), make(chan struct{})
+	stop := context.AfterFunc(c.ctx, func() { defer close(quiet); g.interrupt(child, begin, over) })
+	defer func() {
+		close(over)
+		if !stop() {
+			// GoNB may be about to handle the last one, which is not for the next cell.
+			<-quiet
+			time.Sleep(settle)
+		}
+	}()
+	reply, err = child.Do(context.Background(), request,
+		func(out *wire.Message) { g.relayed(c, out) },
+		func(ask *wire.Message) {
+			if !c.allowStdin {
+				refused = c.ctx.Err() == nil
+				c.cancel(errors.New("the program asks for input, and this front-end gives none (allow_stdin is false)"))
+				return
+			}
+			g.ask(c, ask)
+		})
+	return reply, refused, err
+}
+
+// interrupt sends signals until a cell is over that began at a moment. What a shell has left in the background does not
+// heed them, and GoNB waits for it: it is killed, and in the end so is a GoNB that does not stop.
+func (g *goCells) interrupt(child *gonb.Child, began time.Time, over <-chan struct{}) {
 	const (
 		again   = 200 * time.Millisecond
-		several = 8 * time.Second // GoNB itself kills a program after 5 s
+		orphans = time.Second             // until what has lost its parent is killed
+		all     = 6500 * time.Millisecond // until the rest is; GoNB itself kills a program after 5 s
+		several = 8 * time.Second         // until GoNB is
 	)
-	deadline := time.After(several)
+	begin := time.Now()
 	for {
 		child.Interrupt()
 		select {
@@ -408,10 +437,14 @@ func (g *goCells) interrupt(child *gonb.Child, over <-chan struct{}) {
 			return
 		case <-child.Done():
 			return
-		case <-deadline:
+		case <-time.After(again):
+		}
+		switch d := time.Since(begin); {
+		case d > several:
 			child.Kill()
 			return
-		case <-time.After(again):
+		case d > orphans:
+			child.KillSince(began, d < all)
 		}
 	}
 }
@@ -464,7 +497,7 @@ const (
 	answerTime = 3 * time.Second
 )
 
-// question asks GoNB about a place in a Go cell.
+// question asks GoNB about a place in a Go cell as GoNB is to see it.
 func (g *goCells) question(m *wire.Message, runes []rune, pos int) (map[string]any, []rune) {
 	child := g.current()
 	if child == nil || child.Age() < young || child.Waiting() {
@@ -472,10 +505,10 @@ func (g *goCells) question(m *wire.Message, runes []rune, pos int) (map[string]a
 	}
 	// GoNB's own count of columns goes wrong after a character that is not
 	// ASCII. What is left of the name at the cursor is there for the syntax only.
-	runes = []rune(forGoNB(string(runes)))
 	if pos > len(runes) {
 		return nil, nil
 	}
+	runes = slices.Clone(runes)
 	word := pos
 	for word > 0 && inGoName(runes[word-1]) {
 		word--
@@ -509,15 +542,28 @@ func (g *goCells) complete(m *wire.Message, runes []rune, pos int) map[string]an
 	answer := map[string]any{
 		"status": "ok", "matches": []any{}, "cursor_start": pos, "cursor_end": pos, "metadata": map[string]any{},
 	}
-	got, asked := g.question(m, runes, pos)
+	unix := onUnix(runes, pos)
+	got, asked := g.question(m, []rune(forGoNB(string(runes))), unix)
 	matches, _ := got["matches"].([]any)
 	start, ok := got["cursor_start"].(float64)
 	if len(matches) == 0 || !ok {
 		return answer
 	}
 	answer["matches"] = matches
-	answer["cursor_start"] = min(fromUTF16(asked, int(start)), pos)
+	// The name that is completed is all in the cursor's line, so it is as long in the front-end's cell.
+	answer["cursor_start"] = pos - max(unix-fromUTF16(asked, int(start)), 0)
 	return answer
+}
+
+// onUnix is where a position in a cell is when its lines end as on Unix.
+func onUnix(runes []rune, pos int) int {
+	returns := 0
+	for i := range pos {
+		if runes[i] == '\r' && i+1 < len(runes) && runes[i+1] == '\n' {
+			returns++
+		}
+	}
+	return pos - returns
 }
 
 // fromUTF16 converts a count of UTF-16 units to one of code points.
@@ -535,12 +581,14 @@ func fromUTF16(runes []rune, units int) int {
 func (g *goCells) inspect(m *wire.Message, runes []rune, pos int) map[string]any {
 	answer := map[string]any{"status": "ok", "found": false, "data": map[string]any{}, "metadata": map[string]any{}}
 	// GoNB itself looks for a name before the cursor, for ever where there is none.
-	at, ok := goName([]rune(forGoNB(string(runes))), pos)
+	unix := []rune(forGoNB(string(runes)))
+	at, ok := goName(unix, onUnix(runes, pos))
 	if !ok {
 		return answer
 	}
-	got, _ := g.question(m, runes, at)
-	if data, _ := got["data"].(map[string]any); len(data) > 0 {
+	got, _ := g.question(m, unix, at)
+	// Documentation is Markdown. Plain text is why there is none, such as that gopls has gone.
+	if data, _ := got["data"].(map[string]any); data["text/markdown"] != nil && data["text/markdown"] != "" {
 		answer["found"], answer["data"] = true, data
 	}
 	return answer

@@ -75,6 +75,21 @@ func TestGoCell(t *testing.T) {
 		!strings.Contains(fmt.Sprint(r.reply["traceback"]), "Cell[9]: Line 5: undefined: unknown") {
 		t.Errorf("%v %v", r.reply, e)
 	}
+	// A mistake that no compiler gets to see is told as the others are.
+	for code, want := range map[string]string{
+		"%%go\n\n%%\nfmt.Println(\"x)":     "Line 4: string literal not terminated",
+		"%%go\r\n%%\r\nvar s = )\r\nx\r\n": "Line 3: expected operand",
+	} {
+		r := f.await(f.start(code, object{"store_history": false}))
+		if e := r.of("error"); len(e) != 1 || !reflect.DeepEqual(e[0]["traceback"], r.reply["traceback"]) || e[0]["evalue"] != r.reply["evalue"] ||
+			!strings.Contains(fmt.Sprint(r.reply["evalue"]), want) || !strings.HasPrefix(fmt.Sprint(r.reply["evalue"]), "Cell[") || strings.Contains(fmt.Sprint(r.reply), "main.go") {
+			t.Errorf("%q: %v %v", code, r.reply, e)
+		}
+	}
+	// Lines may end as on Windows.
+	if r := f.await(f.start("%%go\r\n%%\r\nfmt.Println(\"crlf\")\r\n", object{"store_history": false})).ok(); r.text("stdout") != "crlf\n" {
+		t.Errorf("%v %q", r.reply, r.text("stdout"))
+	}
 	// What has to come first does.
 	file := filepath.Join(t.TempDir(), "x")
 	f.run("%%go\n%%writefile " + file + "\nhello\n%%go").ok()
@@ -561,6 +576,14 @@ func TestGoComplete(t *testing.T) {
 	code = "%%go\nconst größe = \"🐶\"\n%%\n_ = \"🐶é\"; fmt.Printl‸"
 	r, got = ask("complete_request", code)
 	check(code)
+	// And with lines that end as on Windows.
+	code = "%%go\r\nconst größe = \"🐶\"\r\n%%\r\n_ = \"🐶é\"; fmt.Printl‸\r\n"
+	r, got = ask("complete_request", code)
+	check(code)
+	if r, _ := ask("inspect_request", "%%go\r\n\r\n%%\r\nfmt.Print‸ln(1)"); r.reply["found"] != true || !strings.Contains(fmt.Sprint(r.reply["data"]), "Println") {
+		t.Errorf("%v", r.reply)
+	}
+	code = strings.TrimSuffix(strings.ReplaceAll(code, "\r\n", "\n"), "\n")
 	// A front-end that counts in UTF-16 is past the end.
 	pos := len([]rune(code)) + 1
 	r = f.await(f.send(f.shell, "complete_request", object{"code": strings.Replace(code, "‸", "", 1), "cursor_pos": pos})).ok()
@@ -568,6 +591,39 @@ func TestGoComplete(t *testing.T) {
 		t.Errorf("%v", r.reply)
 	}
 	if r, _ := ask("inspect_request", "%%go\n%%\nfmt.Print‸ln(1)"); r.reply["found"] != true || !strings.Contains(fmt.Sprint(r.reply["data"]), "Println") {
+		t.Errorf("%v", r.reply)
+	}
+	if r, _ := ask("inspect_request", "%%go\n%%\nno_such_na‸me(1)"); r.reply["found"] != false {
+		t.Errorf("what nobody knows has %v", r.reply)
+	}
+	// Without gopls nothing is known, which is no documentation of anything.
+	gopls, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := false
+	for _, file := range gopls {
+		line, err := os.ReadFile(file)
+		var pid, parent int
+		if err != nil || !strings.Contains(string(line), "gopls\x00") {
+			continue
+		}
+		stat, err := os.ReadFile(filepath.Join(filepath.Dir(file), "stat"))
+		if err != nil {
+			continue
+		}
+		_, after, _ := strings.Cut(string(stat), ") ")
+		fmt.Sscanf(string(stat), "%d", &pid)
+		fmt.Sscanf(after[2:], "%d", &parent)
+		if parent == k.goCells.current().PID() {
+			killed = syscall.Kill(pid, syscall.SIGKILL) == nil
+		}
+	}
+	if !killed {
+		t.Fatal("there is no gopls")
+	}
+	time.Sleep(200 * time.Millisecond)
+	if r, _ := ask("inspect_request", "%%go\n%%\nfmt.Print‸ln(1)"); r.reply["found"] != false || len(r.reply["data"].(object)) != 0 {
 		t.Errorf("%v", r.reply)
 	}
 }

@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/modellog/modellog/kernel/wire"
@@ -37,8 +38,11 @@ func (e *goErrors) note(m *wire.Message) {
 // into puts what was said into the content of an error of GoNB's, or of its reply.
 func (e goErrors) into(content map[string]any) {
 	value, _ := content["evalue"].(string)
-	if len(e) == 0 || !strings.HasPrefix(value, "failed to run") {
-		return
+	switch {
+	case len(e) == 0:
+	case strings.HasPrefix(value, "failed to run"):
+		content["ename"], content["evalue"], content["traceback"] = "GoError", e[0], append(slices.Clone(e), value)
+	case strings.HasPrefix(value, "parsing go files in TempDir"): // and then a place in GoNB's own file
+		content["ename"], content["evalue"], content["traceback"] = "GoError", e[0], slices.Clone(e)
 	}
-	content["ename"], content["evalue"], content["traceback"] = "GoError", e[0], append(append([]string{}, e...), value)
 }

@@ -178,6 +178,63 @@ func TestGoKilled(t *testing.T) {
 	}
 }
 
+// TestGoKilledIdle kills GoNB, and takes its files away, when the next cell is about to come: that runs in another.
+func TestGoKilledIdle(t *testing.T) {
+	k := serveGo(t, nil)
+	f := dial(t, k.o.Connection)
+	for i := range 6 {
+		// Two cells: then GoNB's count needs no step, which would find out.
+		files := strings.TrimSpace(f.run("%%go\n!echo $GONB_TMP_DIR").ok().text("stdout"))
+		f.run("%%go\nfunc lost() int { return 7 }").ok()
+		child := k.goCells.current()
+		why := "removed"
+		if i%2 == 0 {
+			why = "killed"
+			syscall.Kill(child.PID(), syscall.SIGKILL)
+			time.Sleep(time.Duration(i) * 200 * time.Microsecond)
+		} else if err := os.RemoveAll(files); err != nil {
+			t.Fatal(err)
+		}
+		r := f.run("%%go\n%%\nfmt.Println(\"well\")").ok()
+		if said := r.text("stderr"); r.text("stdout") != "well\n" || !strings.Contains(said, why) || strings.Count(said, "declared is lost") != 1 || k.goCells.current() == child {
+			t.Errorf("%s: %v %q %q", why, r.reply, r.text("stdout"), said)
+		}
+	}
+}
+
+// TestGoBackground interrupts a cell whose shell has ended and left a program that holds on to the cell: that goes,
+// GoNB stays, and so does what an earlier cell left.
+func TestGoBackground(t *testing.T) {
+	k := serveGo(t, nil)
+	f := dial(t, k.o.Connection)
+	f.run("%%go\nfunc kept() int { return 7 }").ok()
+	earlier := strings.TrimSpace(f.run("%%go\n!sh -c 'setsid sleep 1000 >/dev/null 2>&1 & echo $!'").ok().text("stdout"))
+	child := k.goCells.current()
+	for _, code := range []string{"%%go\n!sleep 300 & echo $!", "%%go\n!setsid sleep 300 & echo $!"} {
+		id := f.start(code, nil)
+		m := f.next(f.published, patient)
+		for ; m.Header.MsgType != "stream"; m = f.next(f.published, patient) {
+		}
+		f.begun = id
+		pid := strings.TrimSpace(fmt.Sprint(content(t, m)["text"]))
+		begin := time.Now()
+		f.send(f.control, "interrupt_request", object{})
+		r := f.await(id)
+		if d := time.Since(begin); d > 4*time.Second || r.reply["ename"] != "Interrupted" {
+			t.Errorf("after %v: %v", d, r.reply)
+		}
+		if stat, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil && !strings.Contains(string(stat), ") Z ") {
+			t.Errorf("%q: the program lives: %s", code, stat)
+		}
+	}
+	if r := f.run("%%go\n%%\nfmt.Println(kept())").ok(); r.text("stdout") != "7\n" || k.goCells.current() != child {
+		t.Errorf("%q; the same GoNB: %v", r.text("stdout"), k.goCells.current() == child)
+	}
+	if _, err := os.Stat("/proc/" + earlier); err != nil {
+		t.Errorf("what an earlier cell left: %v", err)
+	}
+}
+
 // TestGoKilledAtRandom kills GoNB at random moments of cells that print, wait and are compiled, some of which are
 // interrupted at the same time. No cell hangs, no session is lost, and in the end no file and no process is left.
 func TestGoKilledAtRandom(t *testing.T) {
@@ -227,9 +284,44 @@ func TestGoKilledAtRandom(t *testing.T) {
 	}
 	<-child.Done()
 	gone(t, mark, 5*time.Second)
-	for _, pattern := range []string{"gonb_*", "modellog-*"} {
-		if left, err := filepath.Glob(filepath.Join(dir, pattern)); err != nil || len(left) > 0 {
-			t.Errorf("left behind: %v %v", left, err)
+	if left := made(t, dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestGoPipes has GoNB end under a program, in three ways: what it made for the program to show things goes, and what
+// others made stays.
+func TestGoPipes(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	k := serveGo(t, nil)
+	f := dial(t, k.o.Connection)
+	other := filepath.Join(dir, "gonb_pipe_other")
+	if err := syscall.Mkfifo(other, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, end := range []func(pid int){
+		func(pid int) { syscall.Kill(pid, syscall.SIGKILL) },
+		func(pid int) { syscall.Kill(-pid, syscall.SIGKILL) },
+		func(int) { k.goCells.current().Stop() },
+	} {
+		id := f.start("%%go\nimport (\"os/signal\"; \"syscall\")\n%%\nsignal.Ignore(syscall.SIGTERM, syscall.SIGPIPE)\nfmt.Println(\"begun\")\nfor { time.Sleep(time.Hour) }", nil)
+		for m := f.next(f.published, patient); m.Header.MsgType != "stream"; m = f.next(f.published, patient) {
+		}
+		f.begun = id
+		time.Sleep(300 * time.Millisecond)
+		pipes, err := filepath.Glob(filepath.Join(dir, "gonb_pipe_*"))
+		if err != nil || len(pipes) != 3 {
+			t.Errorf("%d: while it runs there are %v %v", i, pipes, err)
+		}
+		child := k.goCells.current()
+		end(child.PID())
+		if r := f.await(id); r.reply["status"] != "error" {
+			t.Errorf("%d: %v", i, r.reply)
+		}
+		<-child.Done()
+		if left, err := filepath.Glob(filepath.Join(dir, "gonb_*")); err != nil || len(left) != 1 || left[0] != other {
+			t.Errorf("%d: afterwards there are %v %v", i, left, err)
 		}
 	}
 }

@@ -135,10 +135,8 @@ func TestJupyter(t *testing.T) {
 		t.Logf("%s", out)
 	}
 	gone(t, mark, 5*time.Second)
-	for _, pattern := range []string{"gonb_*", "modellog-*"} {
-		if left, err := filepath.Glob(filepath.Join(tmp, pattern)); err != nil || len(left) > 0 {
-			t.Errorf("left behind: %v %v", left, err)
-		}
+	if left := made(t, tmp); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 
@@ -184,14 +182,28 @@ func process(t *testing.T, shell, mark string) (*exec.Cmd, wire.Connection) {
 	return nil, c
 }
 
+// made lists what kernels and GoNB have made in a temporary folder.
+func made(t *testing.T, dir string) []string {
+	t.Helper()
+	var all []string
+	for _, pattern := range []string{"gonb_*", "modellog-*"} {
+		paths, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, paths...)
+	}
+	return all
+}
+
 // TestKernelKilled kills the kernel itself under a running Go cell, whose program ignores signals: GoNB, gopls
 // and the program go, too, and so do their files, also where GoNB is frozen and cannot clean up.
 func TestKernelKilled(t *testing.T) {
 	needGo(t)
 	t.Parallel()
 	for _, frozen := range []bool{false, true} {
-		mark := marked()
-		cmd, c := process(t, `exec "$kernel" "$run" "$file"`, mark)
+		mark, tmp := marked(), t.TempDir()
+		cmd, c := process(t, `TMPDIR="`+tmp+`" exec "$kernel" "$run" "$file"`, mark)
 		f := dial(t, c)
 		files := strings.TrimSpace(f.run("%%go\n!echo $GONB_TMP_DIR").ok().text("stdout"))
 		if _, err := os.Stat(files); err != nil || !strings.HasPrefix(filepath.Base(files), "gonb_") {
@@ -219,12 +231,16 @@ func TestKernelKilled(t *testing.T) {
 		cmd.Process.Kill()
 		cmd.Wait()
 		gone(t, mark, 10*time.Second)
-		// The files go last.
+		// The files go last, those for the program's display of things among them.
 		for deadline := time.Now().Add(3 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-			if _, err := os.Stat(files); err != nil {
+			left, err := filepath.Glob(filepath.Join(tmp, "gonb_*")) // the kernel's own folder is for the next kernel to remove
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(left) == 0 {
 				break
 			} else if time.Now().After(deadline) {
-				t.Errorf("GoNB frozen %v: %s is left", frozen, files)
+				t.Errorf("GoNB frozen %v: %v is left", frozen, left)
 				break
 			}
 		}

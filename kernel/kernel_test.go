@@ -89,6 +89,9 @@ func TestMistake(t *testing.T) {
 	if !strings.Contains(trace, `3:1: `) || !strings.Contains(trace, `did you mean "dog"?`) || !strings.Contains(trace, "dgo -> dog") || !strings.Contains(trace, "^^^") {
 		t.Errorf("%s", trace)
 	}
+	if r := f.run("\n%%go  fmt.Println()\nx"); !strings.Contains(fmt.Sprint(r.reply["evalue"]), `"fmt.Println()" belongs to the next line`) || len(r.of("error")) != 1 {
+		t.Errorf("%v", r.reply)
+	}
 	// The kernel goes on, and what came before the mistake is defined.
 	if got := plain(f.run("wmc(dog)").ok().of("execute_result")[0]); got != "0.5" {
 		t.Error(got)
@@ -644,7 +647,8 @@ func TestForGoNB(t *testing.T) {
 		"%%go\n%%writefile a.txt\nx\n%%go":   "%%writefile a.txt\nx\n%%go",
 		"%%go\n//gonb:%%script python\nx":    "//gonb:%%script python\nx",
 		"%%go\n\n%%bash":                     "    \n\n%%bash",
-		"%%go\r\n%%sh\r\nls":                 "%%sh\r\nls",
+		"%%go\r\n%%sh\r\nls":                 "%%sh\nls",
+		"%%go\r\n%%\r\nx\r\n":                "    \n%%\nx\n",
 		"%%go\nfmt.Println(\"%%go\")":        "    \nfmt.Println(\"%%go\")",
 		"  %%go\n\tvar größe = \"%%go 🐶\"\n": "      \n\tvar größe = \"%%go 🐶\"\n",
 	} {

@@ -11,7 +11,8 @@
 //
 // It is apart from package modellog because it holds the whole language with its figures and the
 // embedded engine, which a cell in Go, with the kernel's session at hand, does not need to link each
-// time. Built without cgo it has no engine, and Open opens models of servers only.
+// time. Built without cgo it has no engine, and Open opens models of servers only. Package open tells
+// which names there are, and how to quieten what the engine logs.
 package local
 
 import (

@@ -115,10 +115,10 @@ func TestOpenUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"gguf:" + path:                      "not a GGUF file",
-		"gguf:" + path + ".gone":            "no such file",
-		"ollama:gemma3":                     "ollama serve",
-		"openai:http://127.0.0.1:1/v1#some": "some",
+		"gguf:" + path:           "not a GGUF file",
+		"gguf:" + path + ".gone": "no such file",
+		"ollama:gemma3":          "ollama serve",
+		"openai:nowhere":         "openai:http://127.0.0.1:8000/v1#NAME",
 	} {
 		if _, err := local.Open(t.Context(), name, local.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)

@@ -201,6 +201,8 @@ func (d *differences) data(then, now []Data) {
 		switch {
 		case i < 0:
 			d.add(OfData, "the data file %s was read then and is not now", a.Path)
+		case a.Rows == 0 || now[i].Rows == 0: // not counted: before a run its rows are not
+			d.add(OfData, "the data file %s has changed since (digest %s then, %s now)", a.Path, short(a.SHA256), short(now[i].SHA256))
 		case a.Rows != now[i].Rows:
 			d.add(OfData, "the data file %s has changed since (%d rows then, %d now)", a.Path, a.Rows, now[i].Rows)
 		default:

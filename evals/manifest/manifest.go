@@ -96,7 +96,7 @@ type Data struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 	Bytes  int64  `json:"bytes"`
-	Rows   int    `json:"rows"`
+	Rows   int    `json:"rows"` // 0 where they were not counted
 }
 
 // Count says what became of the rows of one file under one model.

@@ -332,6 +332,8 @@ func TestCompare(t *testing.T) {
 		{func(m *Manifest) { m.Calibrations[0], m.Calibrations[1] = m.Calibrations[1], m.Calibrations[0] }, 0, ""},
 		{func(m *Manifest) { m.Data[0].SHA256 = "cd" + m.Data[0].SHA256[2:]; m.Data[0].Rows = 501 }, OfData, "the data file suite/transitivity.jsonl has changed since (500 rows then, 501 now)"},
 		{func(m *Manifest) { m.Data[0].SHA256 = "cd" + m.Data[0].SHA256[2:] }, OfData, "the data file suite/transitivity.jsonl has changed since (500 rows as then, digest abababababab then, cdababababab now)"},
+		// Before a run its rows are not counted yet.
+		{func(m *Manifest) { m.Data[0].SHA256 = "cd" + m.Data[0].SHA256[2:]; m.Data[0].Rows = 0 }, OfData, "the data file suite/transitivity.jsonl has changed since (digest abababababab then, cdababababab now)"},
 		{func(m *Manifest) { m.Data = nil }, OfData, "the data file suite/transitivity.jsonl was read then and is not now"},
 		{func(m *Manifest) { m.Data = append(m.Data, Data{Path: "x.csv"}) }, OfData, "the data file x.csv is read now and was not then"},
 		{func(m *Manifest) { m.Models[0].Digest = "77" }, OfModel, "the weights of gemma3:270m-pt have changed since (digest a5fd3b62230a then, 77 now)"},

@@ -52,17 +52,41 @@ func (r *RunFolder) Model(name string) (manifest.Model, error) {
 	return manifest.Model{}, fmt.Errorf("the run in %s has no model %q; it has %s", r.Dir, name, strings.Join(names, ", "))
 }
 
-// Rows hands over a model's rows.
+// Rows hands over a model's rows. A file that has not as many as the manifest says is an error,
+// after those that it has.
 func (r *RunFolder) Rows(model string, yield func(*Measured) error) error {
-	for _, ending := range []string{rowsJSONL, rowsParquet} {
-		path := filepath.Join(r.Dir, folder.RowsFile(model, ending))
-		if _, err := os.Stat(path); err == nil {
-			return ReadRows(path, yield)
-		}
-	}
 	again := "modellog probct run --suite SUITE -o DIR"
 	for _, m := range r.Manifest.Models {
 		again += " -m " + m.Name
+	}
+	for _, ending := range []string{rowsJSONL, rowsParquet} {
+		path := filepath.Join(r.Dir, folder.RowsFile(model, ending))
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		rows := 0
+		var refused error
+		err := ReadRows(path, func(m *Measured) error {
+			rows++
+			refused = yield(m)
+			return refused
+		})
+		if refused != nil {
+			return refused
+		}
+		of := 0 // 0 where it is not known
+		for _, c := range r.Manifest.Counts {
+			if c.Model == model {
+				of += c.Rows
+			}
+		}
+		switch {
+		case of == 0 || rows == of && err == nil:
+			return err
+		case err != nil:
+			return fmt.Errorf("%w; %d of %d rows can be read. Write the file anew: run %s again", err, min(rows, of), of, again)
+		}
+		return fmt.Errorf("the file of rows %s has %d of %d rows; write it anew: run %s again", path, rows, of, again)
 	}
 	return fmt.Errorf("the run in %s has no rows of %s: there is no %s (or %s). Files of rows are large and are not shipped with the tables of a run; %s writes them",
 		r.Dir, model, folder.RowsFile(model, rowsJSONL), rowsParquet, again)

@@ -54,6 +54,14 @@ type Options struct {
 // ErrDied is the error of everything that is under way when GoNB goes away.
 var ErrDied = errors.New("GoNB has ended")
 
+// ErrUnheard is what an ErrDied is, too, when GoNB has gone away before it began with a request.
+var ErrUnheard = errors.New("GoNB had not begun")
+
+// unheard makes an error one that is ErrUnheard.
+type unheard struct{ error }
+
+func (u unheard) Unwrap() []error { return []error{u.error, ErrUnheard} }
+
 // Channel is one of the sockets that a front-end writes to.
 type Channel int
 
@@ -84,10 +92,11 @@ type Child struct {
 	err   error // why it ended; valid after done
 
 	mu      sync.Mutex
+	pipes   []string // FIFOs of the program that was seen last
 	pending map[string]*request
 	opened  []*zmtp.Conn // all that must be closed
 	ended   bool
-	frozen  bool
+	killed  string // why it was killed from here
 }
 
 // request is one that GoNB has not done with.
@@ -95,6 +104,7 @@ type request struct {
 	publish func(*wire.Message) // told of what it publishes
 	input   func(*wire.Message) // told of input_request; may be nil
 	reply   *wire.Message
+	begun   bool // a status has come
 	idle    bool
 	over    chan struct{}
 	done    bool
@@ -102,6 +112,9 @@ type request struct {
 
 // markKey is the variable by which the programs that a child started are known.
 const markKey = "MODELLOG_GONB"
+
+// pipesFile is the file in the child's folder where the watchdog finds which FIFOs there are.
+const pipesFile = "pipes"
 
 // Start starts GoNB and returns when it answers. When ctx ends before that, GoNB is
 // stopped; afterwards ctx has no effect.
@@ -156,7 +169,7 @@ func (c *Child) start(ctx context.Context) error {
 	}
 	cmd.Stdout, cmd.Stderr = log, log
 	// Without a shell there is no watchdog; it is needed only when this process is killed.
-	if c.guard, err = startWatchdog(c.mark); err == nil {
+	if c.guard, err = startWatchdog(c.mark, filepath.Join(c.dir, pipesFile)); err == nil {
 		c.guard.remove(c.dir)
 	}
 	proc, err := startProcess(cmd)
@@ -198,7 +211,7 @@ func environment(tools string) []string {
 				}
 			}
 			kv = "GOFLAGS=" + strings.Join(keep, " ")
-		case "GOWORK":
+		case "GOWORK", "GONB_PIPE", "GONB_PIPE_BACK": // the pipes would be those of a GoNB that this process is run by
 			continue
 		}
 		env = append(env, kv)
@@ -363,7 +376,12 @@ func (c *Child) Do(ctx context.Context, m *wire.Message, publish, input func(*wi
 	c.mu.Unlock()
 	if err := c.Send(Shell, m); err != nil {
 		c.drop(r)
-		return nil, err
+		return nil, unheard{err}
+	}
+	if m.Header.MsgType == "execute_request" {
+		stop := make(chan struct{})
+		defer close(stop)
+		go c.watchPipes(stop)
 	}
 	select {
 	case <-r.over:
@@ -373,15 +391,18 @@ func (c *Child) Do(ctx context.Context, m *wire.Message, publish, input func(*wi
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	c.drop(r)
+	if !c.drop(r) && errors.Is(err, ErrDied) {
+		err = unheard{err}
+	}
 	return nil, err
 }
 
-// drop makes a request one that nobody listens to.
-func (c *Child) drop(r *request) {
+// drop makes a request one that nobody listens to, and reports whether GoNB has begun with it.
+func (c *Child) drop(r *request) (begun bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.publish, r.input = nil, nil
+	return r.begun
 }
 
 // advance notes that a part of a request's end is there.
@@ -423,6 +444,7 @@ func (c *Child) readIOPub() {
 			}
 			continue
 		case m.Header.MsgType == "status":
+			r.begun = true
 			var content struct {
 				State string `json:"execution_state"`
 			}
@@ -491,10 +513,7 @@ func (c *Child) beat(heart *zmtp.Conn) {
 		case <-c.done:
 			return
 		case <-time.After(c.o.Pulse):
-			c.mu.Lock()
-			c.frozen = true
-			c.mu.Unlock()
-			c.proc.kill()
+			c.killFor(fmt.Sprintf("it gave no sign of life for %v and was killed", c.o.Pulse))
 			return
 		}
 		select {
@@ -528,17 +547,50 @@ func (c *Child) Counted() { c.count++ }
 func (c *Child) Interrupt() { c.proc.interrupt() }
 
 // Kill ends GoNB at once.
-func (c *Child) Kill() { c.proc.kill() }
+func (c *Child) Kill() {
+	c.notePipes(children(c.PID()))
+	c.proc.kill()
+}
+
+func (c *Child) killFor(reason string) {
+	c.mu.Lock()
+	c.killed = reason
+	c.mu.Unlock()
+	c.Kill()
+}
+
+// Check ends a GoNB whose files have been removed, as what cleans temporary folders does in time: it could run no
+// program any more.
+func (c *Child) Check() {
+	c.mu.Lock()
+	tmp := c.tmp
+	c.mu.Unlock()
+	if tmp == "" {
+		return
+	}
+	if _, err := os.Stat(filepath.Join(tmp, "go.mod")); errors.Is(err, os.ErrNotExist) {
+		c.killFor("its temporary files have been removed, without which it cannot go on")
+		<-c.done
+	}
+}
+
+// KillSince kills what was started since a moment and is not GoNB itself nor what that needs; of these only what has
+// lost its parent, if that is asked for.
+func (c *Child) KillSince(t time.Time, orphans bool) { c.proc.killSince(c.mark, t, orphans) }
 
 // watch waits for the end of GoNB and cleans up.
 func (c *Child) watch() {
 	state := c.proc.wait()
+	c.notePipes(marked(c.mark)) // a program may outlive it
 	c.proc.sweep(c.mark)
 	said := lastFailure(c.logPath())
 	c.cleanUp()
+	c.mu.Lock()
+	killed := c.killed
+	c.mu.Unlock()
 	switch {
-	case c.frozen:
-		c.err = fmt.Errorf("%w: it gave no sign of life for %v and was killed", ErrDied, c.o.Pulse)
+	case killed != "":
+		c.err = fmt.Errorf("%w: %s", ErrDied, killed)
 	case said != "":
 		c.err = fmt.Errorf("%w (%s): %s", ErrDied, state, said)
 	default:
@@ -555,6 +607,7 @@ func (c *Child) cleanUp() {
 	for _, conn := range c.opened {
 		conn.Close()
 	}
+	c.removePipes()
 	_ = c.folder.Remove() // or the next kernel removes it
 	if c.tmp != "" {
 		os.RemoveAll(c.tmp)
@@ -578,6 +631,6 @@ func (c *Child) Stop() {
 		return
 	case <-time.After(1500 * time.Millisecond):
 	}
-	c.proc.kill()
+	c.Kill()
 	<-c.done
 }

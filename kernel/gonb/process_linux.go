@@ -78,6 +78,27 @@ func (p *process) sweep(mark string) {
 	}
 }
 
+// children lists the processes that a process has started.
+func children(pid int) []int {
+	lists, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, list := range lists {
+		data, err := os.ReadFile(list)
+		if err != nil {
+			continue
+		}
+		for _, f := range strings.Fields(string(data)) {
+			if pid, err := strconv.Atoi(f); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
 // marked lists the living processes with the mark in their environment.
 func marked(mark string) []int {
 	entries, err := os.ReadDir("/proc")
@@ -104,41 +125,58 @@ func marked(mark string) []int {
 	return pids
 }
 
+// killSince kills the processes with the mark that were started since a moment, but for GoNB itself; of these only this
+// process's own children, which are orphans that it adopted, if that is asked for.
+func (p *process) killSince(mark string, t time.Time, orphans bool) {
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+		return
+	}
+	// The system counts in hundredths of a second.
+	since := time.Duration(now.Nano()) - time.Since(t) - 10*time.Millisecond
+	for _, pid := range marked(mark) {
+		f := stat(pid)
+		if pid == p.cmd.Process.Pid || len(f) < 20 || orphans && f[1] != strconv.Itoa(os.Getpid()) {
+			continue
+		}
+		ticks, err := strconv.ParseInt(f[19], 10, 64)
+		if err == nil && time.Duration(ticks)*10*time.Millisecond >= since {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // or it has ended
+		}
+	}
+	p.reap()
+}
+
 // reap waits for the orphans that this process adopted and that have ended. One that
 // was started here has somebody who waits for it, so only a zombie that was
 // there before is an orphan.
 func (p *process) reap() {
 	zombies := map[int]bool{}
-	lists, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		return
-	}
-	for _, list := range lists {
-		data, err := os.ReadFile(list)
-		if err != nil {
+	for _, pid := range children(os.Getpid()) {
+		if pid == p.cmd.Process.Pid || !zombie(pid) {
 			continue
 		}
-		for _, f := range strings.Fields(string(data)) {
-			pid, err := strconv.Atoi(f)
-			if err != nil || pid == p.cmd.Process.Pid || !zombie(pid) {
-				continue
-			}
-			if p.known[pid] {
-				var status syscall.WaitStatus
-				_, _ = syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
-				continue
-			}
-			zombies[pid] = true
+		if p.known[pid] {
+			var status syscall.WaitStatus
+			_, _ = syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
+			continue
 		}
+		zombies[pid] = true
 	}
 	p.known = zombies
 }
 
 func zombie(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	f := stat(pid)
+	return len(f) > 0 && f[0] == "Z"
+}
+
+// stat returns what the system tells of a process, from its state on; its parent comes second, and when it was started
+// twentieth. It is nil when the process has gone.
+func stat(pid int) []string {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return false
+		return nil
 	}
-	i := bytes.LastIndexByte(stat, ')')
-	return i >= 0 && i+2 < len(stat) && stat[i+2] == 'Z'
+	return strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 }

@@ -15,12 +15,18 @@ type watchdog struct {
 	in  *os.File // whose other end the watchdog reads until this process is gone
 }
 
-// watchdogScript gets the mark in the environment of all that is to be killed as its argument, and files to
-// be removed in lines. It does nothing before there are no more.
+// watchdogScript gets the mark in the environment of all that is to be killed and the file that names FIFOs as
+// its arguments, and files to be removed in lines. It does nothing before there are no more.
 const watchdogScript = `
 trap '' INT TERM HUP
-mark=$1; shift
+mark=$1; pipes=$2; shift 2
 while read -r file; do set -- "$@" "$file"; done
+named=$(
+	[ -f "$pipes" ] && cat "$pipes"
+	for environ in $(grep -lzxF -e "$mark" /proc/[0-9]*/environ 2>/dev/null); do
+		tr '\0' '\n' <"$environ" 2>/dev/null | sed -n 's/^GONB_PIPE=//p; s/^GONB_PIPE_BACK=//p'
+	done
+)
 sleep 2
 for round in 1 2 3 4 5; do
 	left=$(grep -lzxF -e "$mark" /proc/[0-9]*/environ 2>/dev/null)
@@ -31,17 +37,20 @@ for round in 1 2 3 4 5; do
 	done
 	sleep 1
 done
+printf '%s\n' "$named" | while read -r pipe; do
+	case $pipe in */gonb_pipe_*) [ -p "$pipe" ] && rm -f -- "$pipe";; esac
+done
 rm -rf -- "$@"
 `
 
 // startWatchdog starts a watchdog in a session of its own, which no signal for this one's reaches.
-func startWatchdog(mark string) (*watchdog, error) {
+func startWatchdog(mark, pipes string) (*watchdog, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	cmd := exec.Command("/bin/sh", "-c", watchdogScript, "modellog-watchdog", mark)
+	cmd := exec.Command("/bin/sh", "-c", watchdogScript, "modellog-watchdog", mark, pipes)
 	cmd.Dir = "/"
 	cmd.Stdin = r
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

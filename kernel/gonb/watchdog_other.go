@@ -5,7 +5,7 @@ package gonb
 // watchdog does nothing: only Linux tells which process has which environment.
 type watchdog struct{}
 
-func startWatchdog(string) (*watchdog, error) { return &watchdog{}, nil }
+func startWatchdog(string, string) (*watchdog, error) { return &watchdog{}, nil }
 
 func (*watchdog) remove(string) {}
 func (*watchdog) stop()         {}

@@ -1,19 +1,31 @@
-"""Makes a virtual environment with JupyterLab and the kernel, and prints its folder.
+"""Makes a virtual environment with JupyterLab, and the kernel beside it, and prints the environment's folder.
 
-The environment is kept in modellog's cache folder and made anew when its
-requirements change; the kernel in it is always this source tree's bin/modellog.
-Needs nothing but Python.
+The environment is kept in modellog's cache folder, where all source trees with the same
+requirements use it. The kernel is each tree's own, in its bin/jupyter; use() makes Jupyter
+find it. Needs nothing but Python.
 """
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+KERNEL = ROOT / "bin" / "jupyter"  # the prefix of this tree's kernelspec
+DATA = KERNEL / "share" / "jupyter"
+
+
+def use(env) -> None:
+    """Has Jupyter find this tree's kernel before all others, and cells its modellog."""
+    for variable, folders in (("JUPYTER_PATH", [DATA]), ("PATH", [ROOT / "bin", Path(sys.prefix, "bin")])):
+        env[variable] = os.pathsep.join([*map(str, folders), *filter(None, [env.get(variable)])])
+    env["JUPYTER_PREFER_ENV_PATH"] = "1"  # and the environment's files before the user's
 
 
 def cache_dir() -> Path:
@@ -59,33 +71,58 @@ def create(directory: Path) -> None:
     made = subprocess.run([sys.executable, "-m", "venv", str(directory)], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
     if made.returncode != 0:
-        raise SystemExit(f"{made.stdout}python3 -m venv failed; on Debian and Ubuntu it needs the package python3-venv")
+        why = "; on Debian and Ubuntu it needs the package python3-venv" if "ensurepip" in made.stdout else ""
+        raise SystemExit(f"{made.stdout}python3 -m venv failed{why}")
 
 
-def once(directory: Path, what: str, inputs: bytes, do) -> bool:
-    """Does what was not done in the environment with these inputs."""
-    stamp = directory / f"modellog-{what}"
-    wanted = hashlib.sha256(inputs).hexdigest()
-    if stamp.exists() and stamp.read_text() == wanted:
-        return False
-    do()
-    stamp.write_text(wanted)
-    return True
+@contextlib.contextmanager
+def locked(file: Path):
+    """Keeps others that make an environment, or install a kernel, waiting."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with open(file, "a") as f:
+        try:
+            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("Another process is setting up JupyterLab or its kernel; waiting for it")
+            fcntl.flock(f, fcntl.LOCK_EX)
+        yield
 
 
-def make(directory: Path, browser: bool) -> None:
-    python = directory / "bin" / "python"
+def is_done(stamp: Path, inputs: bytes) -> bool:
+    return stamp.exists() and stamp.read_text() == hashlib.sha256(inputs).hexdigest()
+
+
+def once(stamp: Path, inputs: bytes, do) -> None:
+    """Does what was not done with these inputs."""
+    if not is_done(stamp, inputs):
+        stamp.unlink(missing_ok=True)
+        do()
+        stamp.write_text(hashlib.sha256(inputs).hexdigest())
+
+
+def make(browser: bool) -> Path:
+    """Makes the environment where it is missing, and returns its folder."""
     lab = ROOT / "notebooks" / "requirements.txt"
+    inputs = sys.version.encode() + lab.read_bytes()
+    name = "modellog-jupyterlab"  # of the stamp
+    directory = cache_dir() / "notebooks"
+    if (directory / name).exists() and not is_done(directory / name, inputs):
+        # It has other requirements, and may be in use by another tree.
+        directory = directory.with_name("notebooks-" + hashlib.sha256(inputs).hexdigest()[:12])
+    python = directory / "bin" / "python"
+    if not os.access(python, os.X_OK):
+        (directory / name).unlink(missing_ok=True)
 
     def anew():
         say(f"Making a virtual environment with JupyterLab in {directory} (about a minute)")
         create(directory)
         pip_install(python, lab)
 
-    once(directory, "jupyterlab", sys.version.encode() + lab.read_bytes(), anew)
+    once(directory / name, inputs, anew)
     if browser:
         driver = ROOT / "notebooks" / "requirements-browser.txt"
-        once(directory, "browser", driver.read_bytes(), lambda: pip_install(python, driver))
+        once(directory / "modellog-browser", driver.read_bytes(), lambda: pip_install(python, driver))
+    return directory
 
 
 def install_kernel(directory: Path) -> None:
@@ -94,28 +131,29 @@ def install_kernel(directory: Path) -> None:
         raise SystemExit("there is no bin/modellog; run make first")
 
     def install():
-        run = subprocess.run([str(modellog), "kernel", "install", "--prefix", str(directory)], stdout=subprocess.PIPE, text=True)
+        run = subprocess.run([str(modellog), "kernel", "install", "--prefix", str(KERNEL)], stdout=subprocess.PIPE, text=True)
         if run.returncode != 0:
             raise SystemExit(f"{run.stdout}modellog kernel install failed")
+        # A JupyterLab that has this kernel however it is started; modellog doctor shows it.
+        lab = KERNEL / "bin" / "jupyter-lab"
+        lab.parent.mkdir(exist_ok=True)
+        path = shlex.quote(str(DATA)) + "${JUPYTER_PATH:+:$JUPYTER_PATH}"
+        lab.write_text(f"#!/bin/sh\nJUPYTER_PATH={path} exec {shlex.quote(str(directory / 'bin' / 'jupyter-lab'))} \"$@\"\n")
+        lab.chmod(0o755)
 
-    spec = directory / "share" / "jupyter" / "kernels" / "modellog" / "kernel.json"
-    if not spec.exists():
-        (directory / "modellog-kernel").unlink(missing_ok=True)
+    stamp = KERNEL / "modellog-kernel"
+    if not (DATA / "kernels" / "modellog" / "kernel.json").exists():
+        stamp.unlink(missing_ok=True)
     # What is installed depends on nothing else.
     kept = "\n".join(os.environ.get(v, "") for v in ("MODELLOG_HOME", "MODELLOG_CACHE", "XDG_DATA_HOME", "PATH"))
-    once(directory, "kernel", modellog.read_bytes() + f"{modellog}\n{kept}".encode(), install)
-    # Cells call it by its name, too: !modellog probct build.
-    command = directory / "bin" / "modellog"
-    if not command.is_symlink() or command.readlink() != modellog:
-        command.unlink(missing_ok=True)
-        command.symlink_to(modellog)
+    once(stamp, modellog.read_bytes() + f"{modellog}\n{directory}\n{kept}".encode(), install)
 
 
 def main() -> None:
     """With the argument "browser" the environment can drive a browser, too."""
-    directory = cache_dir() / "notebooks"
-    make(directory, sys.argv[1:] == ["browser"])
-    install_kernel(directory)
+    with locked(cache_dir() / "notebooks.lock"):
+        directory = make(sys.argv[1:] == ["browser"])
+        install_kernel(directory)
     print(directory)
 
 

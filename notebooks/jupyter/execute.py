@@ -23,6 +23,8 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
+import environment
+
 FOLDER = Path(__file__).resolve().parents[1]
 RESULTS = Path("evals", "probct", "results")
 CELL_SECONDS = 600  # the longest that a cell may take
@@ -41,8 +43,8 @@ class Client(NotebookClient):
     def create_kernel_manager(self):
         manager = super().create_kernel_manager()
         # One of the user's would run another modellog.
-        if not Path(manager.kernel_spec.resource_dir).is_relative_to(sys.prefix):
-            raise Failure(f"the kernel in {sys.prefix} is missing; run this by make notebooks")
+        if not Path(manager.kernel_spec.resource_dir).is_relative_to(environment.KERNEL):
+            raise Failure(f"the kernel in {environment.KERNEL} is missing; run this by make notebooks")
         if self.cache:
             manager.kernel_spec.env["MODELLOG_CACHE"] = self.cache
         return manager
@@ -177,8 +179,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    # The environment's own kernelspec counts, not one of the user's.
-    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
-    # So does its modellog, for cells that call it.
-    os.environ["PATH"] = os.path.join(sys.prefix, "bin") + os.pathsep + os.environ.get("PATH", "")
+    environment.use(os.environ)
     sys.exit(main())

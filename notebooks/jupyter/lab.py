@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import environment
+
 FOLDER = Path(__file__).resolve().parents[1]
 
 
@@ -14,9 +16,7 @@ def main() -> None:
         raise SystemExit(f"there are no notebooks in {FOLDER}")
     os.chdir(FOLDER)
     jupyter = str(Path(sys.prefix, "bin", "jupyter"))
-    os.environ["PATH"] = os.path.dirname(jupyter) + os.pathsep + os.environ.get("PATH", "")
-    # The environment's own kernelspec counts, not one of the user's.
-    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+    environment.use(os.environ)
     # Jupyter shows figures of strangers' notebooks as text; these are ours.
     trust = subprocess.run([jupyter, "trust", *notebooks], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if trust.returncode != 0:

@@ -20,6 +20,9 @@ from pathlib import Path
 
 from playwright.sync_api import expect, sync_playwright
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "jupyter"))
+import environment
+
 FOLDER, SHOTS = Path(sys.argv[1]), Path(sys.argv[2])
 FLAGS = ("--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
          "--disable-component-update --disable-sync").split()
@@ -66,8 +69,9 @@ class Lab:
             s.bind(("127.0.0.1", 0))
             self.port = s.getsockname()[1]
         name, _, value = MARK.partition("=")
-        self.env = dict(os.environ, **{name: value}, JUPYTER_PREFER_ENV_PATH="1", JUPYTER_CONFIG_DIR=f"{state}/config",
+        self.env = dict(os.environ, **{name: value}, JUPYTER_CONFIG_DIR=f"{state}/config",
                         JUPYTER_DATA_DIR=f"{state}/data", JUPYTER_RUNTIME_DIR=f"{state}/runtime")
+        environment.use(self.env)
         settings = Path(state, "config", "lab", "user-settings", "@jupyterlab")
         for file, value in {
             # No questions about news, which are on another machine.
