@@ -104,6 +104,13 @@ func (k *Kernel) execute(j *job) {
 	} else if f = k.eval(c.ctx, code, c.out.result); f == nil {
 		content = map[string]any{"status": "ok", "payload": []any{}, "user_expressions": k.expressions(c.ctx, r.UserExpressions)}
 	}
+	if c.ctx.Err() != nil {
+		k.sockets.IOPub.Shed() // nobody waits for the output of what was stopped
+	}
+	if n := k.sockets.IOPub.Lost(); n > 0 {
+		k.sockets.IOPub.Shed() // or this were left out, too
+		c.out.stream("stderr", fmt.Sprintf("output is left out, %d messages of it: the front-end has not kept up\n", n))
+	}
 	c.out.finish()
 	k.mu.Lock()
 	k.running = nil

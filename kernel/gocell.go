@@ -234,11 +234,11 @@ func (g *goCells) relayed(c *cell, m *wire.Message) {
 }
 
 func (g *goCells) forward(m *wire.Message, parent json.RawMessage) {
-	g.k.sockets.IOPub.Send(g.k.encode(&wire.Message{
+	g.k.broadcast(&wire.Message{
 		Identities: [][]byte{[]byte("kernel." + g.k.id + "." + m.Header.MsgType)},
 		Header:     wire.NewHeader(g.k.id, m.Header.MsgType),
 		Parent:     parent, Metadata: m.Metadata, Content: m.Content, Buffers: m.Buffers,
-	}))
+	})
 }
 
 // stray publishes what GoNB publishes outside of a cell.

@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/modellog/modellog/kernel/zmtp"
 )
 
 // TestGoInterrupt interrupts programs, shell commands and compilations at random
@@ -123,6 +126,75 @@ func TestGoInterruptCompile(t *testing.T) {
 	}
 	if r := f.run("%%go\n%%\nfmt.Println(kept())").ok(); r.text("stdout") != "7\n" || k.goCells.current() != child {
 		t.Errorf("%q; the same GoNB: %v", r.text("stdout"), k.goCells.current() == child)
+	}
+}
+
+// TestGoFlood has a program write without end to a front-end that is slow: after an interrupt it soon learns of the
+// end, and that it has not seen all.
+func TestGoFlood(t *testing.T) {
+	k := serveGo(t, nil)
+	f := dial(t, k.o.Connection)
+	network, address := k.o.Connection.Address(k.o.Connection.IOPubPort)
+	slow, err := zmtp.DialSub(t.Context(), network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	if _, err := slow.Read(); err != nil { // the welcome
+		t.Fatal(err)
+	}
+	id := f.start("%%go\n!yes", nil)
+	seen := make(chan string, 100)
+	go func() {
+		defer close(seen)
+		for {
+			frames, err := slow.Read()
+			if err != nil {
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+			m, err := f.signer.Decode(frames)
+			if err != nil || m.ParentID() != id {
+				continue
+			}
+			var c struct {
+				Name, Text string
+				State      string `json:"execution_state"`
+			}
+			json.Unmarshal(m.Content, &c)
+			switch {
+			case m.Header.MsgType == "status":
+				seen <- c.State
+			case m.Header.MsgType == "error":
+				seen <- "error"
+			case c.Name == "stderr" && strings.Contains(c.Text, "is left out"):
+				seen <- "left out"
+			}
+		}
+	}()
+	time.Sleep(5 * time.Second)
+	f.send(f.control, "interrupt_request", object{})
+	if r := f.await(id); r.reply["ename"] != "Interrupted" {
+		t.Errorf("%v", r.reply)
+	}
+	begin := time.Now()
+	var got []string
+	for over := false; !over; {
+		select {
+		case s, open := <-seen:
+			if !open {
+				t.Fatalf("the slow one was sent away after %v", got)
+			}
+			got = append(got, s)
+			over = s == "idle"
+		case <-time.After(30 * time.Second):
+			t.Fatalf("the slow one has seen no more than %v", got)
+		}
+	}
+	t.Logf("%v, %v after the others", got, time.Since(begin))
+	got = slices.DeleteFunc(got, func(s string) bool { return s == "busy" })
+	if want := []string{"left out", "error", "idle"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

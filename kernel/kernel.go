@@ -176,7 +176,17 @@ func (k *Kernel) publish(parent *wire.Message, msgType string, content any) {
 	if parent != nil {
 		m.Parent = parent.RawHeader
 	}
-	k.sockets.IOPub.Send(k.encode(m))
+	k.broadcast(m)
+}
+
+// broadcast sends a message to all front-ends. What a program writes may be more than a front-end can take; then that
+// is left out, and nothing else.
+func (k *Kernel) broadcast(m *wire.Message) {
+	if m.Header.MsgType == "stream" {
+		k.sockets.IOPub.SendLossy(k.encode(m))
+	} else {
+		k.sockets.IOPub.Send(k.encode(m))
+	}
 }
 
 // welcome is what a new subscriber gets first, so that it knows that it will

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -43,13 +44,21 @@ type peer struct {
 	id   string
 
 	mu     sync.Mutex
-	queue  [][][]byte
-	size   int
+	queue  []queued
+	size   int            // of all in the queue
+	lost   int            // messages that were left out since that was asked
 	wake   chan struct{}  // capacity 1
 	done   bool           // no more messages are taken
 	topics map[string]int // guarded by the server's mutex
 
 	written chan struct{} // closed when nothing will be written any more
+}
+
+// queued is a message that waits for a peer.
+type queued struct {
+	msg   [][]byte
+	size  int
+	lossy bool // it may be left out for a peer that does not keep up
 }
 
 func newServer(l net.Listener, typ string) *server {
@@ -150,26 +159,48 @@ func (s *server) leave(p *peer) {
 	<-p.written
 }
 
-// send queues a message for a peer; one whose queue is full is disconnected.
-func (p *peer) send(msg [][]byte) bool {
-	size := 0
+// send queues a message for a peer. When its queue is full, what is lossy gives way; a peer whose queue is full in
+// spite of that is disconnected.
+func (p *peer) send(msg [][]byte, lossy bool) bool {
+	q := queued{msg: msg, lossy: lossy}
 	for _, f := range msg {
-		size += len(f)
+		q.size += len(f)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.done {
 		return false
 	}
-	if len(p.queue) > 0 && (p.size+size > maxQueue || len(p.queue) >= maxWait) {
+	full := func() bool {
+		return len(p.queue) > 0 && (p.size+q.size > maxQueue || len(p.queue) >= maxWait)
+	}
+	if full() && lossy {
+		p.lost++
+		return true
+	}
+	if full() {
+		p.shed()
+	}
+	if full() {
 		p.done, p.queue = true, nil
 		p.conn.Close()
 		return false
 	}
-	p.queue = append(p.queue, msg)
-	p.size += size
+	p.queue = append(p.queue, q)
+	p.size += q.size
 	p.notify()
 	return true
+}
+
+// shed leaves out what is lossy and waits. The mutex is held.
+func (p *peer) shed() {
+	p.queue = slices.DeleteFunc(p.queue, func(q queued) bool {
+		if q.lossy {
+			p.size -= q.size
+			p.lost++
+		}
+		return q.lossy
+	})
 }
 
 func (p *peer) notify() {
@@ -193,21 +224,22 @@ func (p *peer) write() {
 	for range p.wake {
 		for {
 			p.mu.Lock()
-			queue, done := p.queue, p.done
-			p.queue, p.size = nil, 0
-			p.mu.Unlock()
-			for _, msg := range queue {
-				if err := p.conn.Write(msg); err != nil {
+			done := p.done
+			if len(p.queue) > 0 {
+				q := p.queue[0]
+				p.queue[0] = queued{}
+				p.queue, p.size = p.queue[1:], p.size-q.size
+				p.mu.Unlock()
+				if err := p.conn.Write(q.msg); err != nil {
 					p.conn.Close() // which ends reading, too
 					p.mu.Lock()
 					p.done, p.queue = true, nil
 					p.mu.Unlock()
 					return
 				}
-			}
-			if len(queue) > 0 {
 				continue
 			}
+			p.mu.Unlock()
 			if done {
 				// Whoever still sends would turn the end into a
 				// reset, which can take the last messages with it.

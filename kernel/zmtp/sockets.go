@@ -51,7 +51,7 @@ func (r *Router) Send(msg [][]byte) error {
 	r.s.mu.Lock()
 	p := r.s.byID[string(msg[0])]
 	r.s.mu.Unlock()
-	if p == nil || !p.send(msg[1:]) {
+	if p == nil || !p.send(msg[1:], false) {
 		return ErrNoPeer
 	}
 	return nil
@@ -78,7 +78,7 @@ func NewPub(l net.Listener, welcome func(topic string) [][]byte) *Pub {
 		}
 		p.topics[topic]++
 		if welcome != nil {
-			p.send(welcome(topic))
+			p.send(welcome(topic), false)
 		}
 	}
 	cancel := func(p *peer, topic string) {
@@ -113,7 +113,12 @@ func NewPub(l net.Listener, welcome func(topic string) [][]byte) *Pub {
 
 // Send queues a message for all who subscribed to a topic that its first frame
 // begins with.
-func (b *Pub) Send(msg [][]byte) {
+func (b *Pub) Send(msg [][]byte) { b.send(msg, false) }
+
+// SendLossy is as Send, but the message is left out for whoever is far behind, see [Pub.Lost].
+func (b *Pub) SendLossy(msg [][]byte) { b.send(msg, true) }
+
+func (b *Pub) send(msg [][]byte, lossy bool) {
 	if len(msg) == 0 {
 		return
 	}
@@ -121,9 +126,37 @@ func (b *Pub) Send(msg [][]byte) {
 	defer b.s.mu.Unlock()
 	for p := range b.s.peers {
 		if p.wants(msg[0]) {
-			p.send(msg)
+			p.send(msg, lossy)
 		}
 	}
+}
+
+// Shed leaves out the lossy messages that wait for those who are more than a few messages behind, so that what comes
+// after them comes soon.
+func (b *Pub) Shed() {
+	const few = 100
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	for p := range b.s.peers {
+		p.mu.Lock()
+		if len(p.queue) > few {
+			p.shed()
+		}
+		p.mu.Unlock()
+	}
+}
+
+// Lost returns how many lossy messages were left out since it was called last, for the one who lost most.
+func (b *Pub) Lost() int {
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	most := 0
+	for p := range b.s.peers {
+		p.mu.Lock()
+		most, p.lost = max(most, p.lost), 0
+		p.mu.Unlock()
+	}
+	return most
 }
 
 // Subscribers returns how many peers have subscribed to something.
@@ -158,7 +191,7 @@ type Echo struct{ s *server }
 // NewEcho accepts peers at a listener, which it closes in the end.
 func NewEcho(l net.Listener) *Echo {
 	s := newServer(l, typeRep)
-	s.received = func(p *peer, msg [][]byte) { p.send(slices.Clone(msg)) }
+	s.received = func(p *peer, msg [][]byte) { p.send(slices.Clone(msg), false) }
 	s.start()
 	return &Echo{s}
 }

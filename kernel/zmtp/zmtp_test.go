@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,6 +184,67 @@ func TestSlowSubscriber(t *testing.T) {
 	})
 	if n := pub.Subscribers(); n != 1 {
 		t.Errorf("%d subscribers are left, want 1", n)
+	}
+}
+
+// TestLossy floods a subscriber that does not read: what may be left out is, and all else comes, in order.
+func TestLossy(t *testing.T) {
+	l, _ := listen(t, "tcp")
+	pub := NewPub(l, nil)
+	defer pub.Close()
+	slow, err := DialSub(context.Background(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	for pub.Subscribers() < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	read := func(until byte) (kept []byte, lossy int) {
+		within(t, 30*time.Second, "what must come", func() {
+			for len(kept) == 0 || kept[len(kept)-1] != until {
+				m, err := slow.Read()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if m[0][0] == 'x' {
+					lossy++
+				} else {
+					kept = append(kept, m[0][0])
+				}
+			}
+		})
+		return kept, lossy
+	}
+	body := make([]byte, 1<<20)
+	for i := range byte(30) {
+		for range 10 {
+			pub.SendLossy([][]byte{{'x'}, body})
+		}
+		pub.Send([][]byte{{i}})
+	}
+	pub.Send([][]byte{{200}, make([]byte, 16<<20)}) // there is no room for it
+	kept, lossy := read(200)
+	if lost := pub.Lost(); len(kept) != 31 || !slices.IsSorted(kept) || lost == 0 || lost+lossy != 300 || pub.Lost() != 0 {
+		t.Errorf("%v; %d lossy messages came, %d were lost", kept, lossy, lost)
+	}
+	// Those who are a little behind lose nothing.
+	for range 50 {
+		pub.SendLossy([][]byte{{'x'}, body})
+	}
+	pub.Shed()
+	pub.Send([][]byte{{1}})
+	if _, lossy := read(1); lossy != 50 || pub.Lost() != 0 {
+		t.Errorf("%d came of 50", lossy)
+	}
+	for range 120 {
+		pub.SendLossy([][]byte{{'x'}, body})
+	}
+	pub.Shed()
+	pub.Send([][]byte{{1}})
+	if _, lossy := read(1); lossy > 30 || pub.Lost() != 120-lossy {
+		t.Errorf("%d came of 120", lossy)
 	}
 }
 
