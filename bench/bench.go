@@ -24,6 +24,7 @@ import (
 	"github.com/modellog/modellog/event"
 	"github.com/modellog/modellog/lang"
 	"github.com/modellog/modellog/lm"
+	"github.com/modellog/modellog/lm/gguf"
 	"github.com/modellog/modellog/lm/store/readings"
 )
 
@@ -55,11 +56,29 @@ type Suite struct {
 	Model    lm.Model
 	Prefixes []Prefix
 	Tokens   int // of all prefixes
+	Read     int // tokens that go through modellog's engine for them, which reads once what a batch's begin with alike
 	Events   int // distinct pairs of prefix and target
 
 	suite *probct.Suite
 	rows  int
 	steps []event.Step
+}
+
+// count finds out how many tokens go through modellog's engine.
+func (s *Suite) count() error {
+	engine, ok := s.Model.(*gguf.Model)
+	if !ok {
+		s.Read = s.Tokens
+		return nil
+	}
+	prefixes := make([][]lm.Token, len(s.Prefixes))
+	for i, p := range s.Prefixes {
+		prefixes[i] = p.Tokens
+	}
+	slices.SortFunc(prefixes, slices.Compare[[]lm.Token])
+	var err error
+	s.Read, err = engine.Tokens(prefixes)
+	return err
 }
 
 // NewSuite measures the first so many rows of each subset once, which loads the model's
@@ -107,7 +126,7 @@ func NewSuite(ctx context.Context, m lm.Model, suite *probct.Suite, rows int) (*
 		s.steps = append(s.steps, step)
 	}
 	s.Events = len(s.steps)
-	return s, nil
+	return s, s.count()
 }
 
 // session starts a session on the model with an empty cache of readings on disk, as the

@@ -52,7 +52,7 @@ func WriteText(w io.Writer, c Circumstances, reports []*Report) error {
 	p.f("%s/%s, %s, %d threads each, load average before %s\n", c.Machine.OS, c.Machine.Arch, c.Machine.CPU, c.Threads, c.Load)
 	p.f("processor features %s\n", strings.Join(c.Machine.Features, " "))
 	for _, r := range reports {
-		p.f("\n%s (%s, %s precision): %d events after %d distinct prefixes of %d tokens\n", r.Model.Name, r.Model.Quantization, r.Model.Precision, r.Suite.Events, len(r.Suite.Prefixes), r.Suite.Tokens)
+		p.f("\n%s (%s, %s precision): %d events after %d distinct prefixes of %d tokens, %d of them read by modellog\n", r.Model.Name, r.Model.Quantization, r.Model.Precision, r.Suite.Events, len(r.Suite.Prefixes), r.Suite.Tokens, r.Suite.Read)
 		p.f("  %-58s %8s %8s %7s %7s %7s   %s\n", "", "shortest", "prefixes", "× the", "least", "× the", "difference in log P")
 		p.f("  %-58s %8s %8s %7s %7s %7s   %s\n", "", fmt.Sprintf("of %d, s", len(r.Measured[0].Seconds)), "per s", "first", "CPU s", "first", "most, mean, of")
 		first := r.Measured[0].Best()
@@ -111,7 +111,7 @@ func WriteCSV(w io.Writer, c Circumstances, reports []*Report) error {
 				}
 				lines = append(lines, append([]string{
 					c.Started.Format(time.RFC3339), c.Program.Version, c.Machine.CPU, strconv.Itoa(c.Threads), r.Model.Name, r.Model.Precision,
-					strconv.Itoa(r.Suite.Events), strconv.Itoa(len(r.Suite.Prefixes)), strconv.Itoa(r.Suite.Tokens),
+					strconv.Itoa(r.Suite.Events), strconv.Itoa(len(r.Suite.Prefixes)), strconv.Itoa(r.Suite.Tokens, r.Suite.Read),
 					m.Name(), m.Setting(), strconv.Itoa(i + 1), number(s), cpu,
 				}, compared...))
 			}

@@ -98,6 +98,22 @@ func (m *Model) Batch(prefixes [][]lm.Token) int {
 	return n
 }
 
+// Tokens returns how many tokens [Model.Read] lets through the model for prefixes: fewer than they have, where
+// several begin alike.
+func (m *Model) Tokens(prefixes [][]lm.Token) (int, error) {
+	distinct, _, err := m.distinct(prefixes)
+	if err != nil {
+		return 0, err
+	}
+	tokens := 0
+	for len(distinct) > 0 {
+		n := m.Batch(distinct)
+		tokens += treeTokens(tree(distinct[:n]))
+		distinct = distinct[n:]
+	}
+	return tokens, nil
+}
+
 // compute runs one batch.
 func (m *Model) compute(ctx context.Context, batch [][]lm.Token) ([]float32, error) {
 	if err := ctx.Err(); err != nil {
