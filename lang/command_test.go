@@ -181,11 +181,62 @@ func TestRunRows(t *testing.T) {
 		}
 	}
 	empty := file(t, dir, "empty.csv", "")
-	if r := last[*lang.Run](t, eval(t, s, "%run coin "+empty)); r.Rows != 0 || strings.Contains(r.Text(lang.Style{}), "NaN") {
-		t.Errorf("%s", r.Text(lang.Style{}))
+	for _, path := range []string{empty, file(t, dir, "header.csv", "p\n"), file(t, dir, "empty.jsonl", "\n\n")} {
+		if results, err := try(s, "%run coin "+path); err == nil || !strings.Contains(err.Error(), "the file has no rows") || len(results) > 0 {
+			t.Errorf("%s: %v, %v", path, results, err)
+		}
 	}
 	if _, err := try(s, "%run coin "+empty+" lmit=3"); err == nil || !strings.Contains(err.Error(), "limit=N") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestRunSurrogates: an escape that is half of a character makes a bad row, and is not measured as another one.
+func TestRunSurrogates(t *testing.T) {
+	s := session(t)
+	eval(t, s, "f(x, a) = M(x, a)")
+	var text strings.Builder
+	halves := []string{`A \ud800 is a`, `A \udc00 is a`, `A \ude00\ud83d is a`, `A dog is a \uD83D`, `\\\ud800`}
+	for _, x := range halves {
+		fmt.Fprintf(&text, `{"x": "%s", "a": "dog"}`+"\n", x)
+	}
+	for _, x := range []string{`A dog\u0020is a`, `A \ud83d\ude00 is a`, `A \ufffd is a`, `A \\ud800 is a`} {
+		fmt.Fprintf(&text, `{"x": "%s", "a": "dog", "other": "\ud800"}`+"\n", x)
+	}
+	path := file(t, t.TempDir(), "rows.jsonl", text.String())
+	rows := measured(t, s, lang.Dataset{File: path, Schemas: []string{"f"}})
+	if len(rows) != len(halves)+4 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for i, r := range rows {
+		if half := strings.Contains(r.Bad, "half of a surrogate pair"); half != (i < len(halves)) {
+			t.Errorf("line %d: %q", r.Line, r.Bad)
+		}
+	}
+	if want := `"x" has \ud800, half of a surrogate pair, which is no character`; rows[0].Bad != want {
+		t.Errorf("%q, want %q", rows[0].Bad, want)
+	}
+}
+
+// TestRunReason: however long a row's text is, the reason why it is bad is seen whole.
+func TestRunReason(t *testing.T) {
+	s := session(t)
+	eval(t, s, "f(x, a) = M(x, a)")
+	path := file(t, t.TempDir(), "rows.csv", "x,a\nA dog is a,dog\n"+strings.Repeat("word ", 160_000)+",dog\n"+strings.Repeat("w", 800_000)+",dog\n")
+	r := last[*lang.Run](t, eval(t, s, "%run f "+path))
+	if r.BadRows != 2 {
+		t.Fatal(r.Text(lang.Style{}))
+	}
+	for _, width := range []int{60, 80, 200} {
+		text := r.Text(lang.Style{Width: width})
+		if n := strings.Count(strings.Join(strings.Fields(text), " "), "cannot fit the model's context of 64 tokens; shorten it"); n != 2 {
+			t.Errorf("the reason is seen %d times in\n%s", n, text)
+		}
+		for line := range strings.SplitSeq(text, "\n") {
+			if len([]rune(line)) > width && !strings.Contains(line, path) {
+				t.Errorf("%d columns: %s", len([]rune(line)), line)
+			}
+		}
 	}
 }
 

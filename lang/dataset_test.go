@@ -100,6 +100,26 @@ func TestParquet(t *testing.T) {
 	}
 }
 
+// What is no Parquet file, or a damaged one, is called so.
+func TestParquetDamaged(t *testing.T) {
+	whole, err := os.ReadFile("testdata/rows.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := lang.New(lang.Options{})
+	eval(t, s, "g(p) = prob(p)")
+	for _, c := range []struct{ text, want string }{
+		{"p\n0.25\n0.75\n", "it is not a Parquet file"},
+		{string(whole[:len(whole)/2]), "it is damaged"},
+		{string(whole[:len(whole)-40]) + strings.Repeat("x", 36) + "PAR1", "it is damaged"},
+	} {
+		path := file(t, t.TempDir(), "rows.parquet", c.text)
+		if _, err := try(s, "%run g "+path); err == nil || !strings.Contains(err.Error(), "rows.parquet: "+c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}
+
 // FuzzParquet: whatever a file holds, there are rows or a message.
 func FuzzParquet(f *testing.F) {
 	whole, err := os.ReadFile("testdata/rows.parquet")

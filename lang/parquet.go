@@ -10,22 +10,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/modellog/modellog/internal/parquetfile"
 )
 
 // openParquet reads the columns of a Parquet file that are called as the holes. A row's
 // "line" is its number, from 1.
 func (r *rows) openParquet(f *os.File, path string, holes []string) (err error) {
-	// The library panics on some files that are none of its kind.
+	// The library panics on some damaged files.
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("reading %s: it is no Parquet file that can be read (%v)", displayPath(path), p)
+			err = fmt.Errorf("reading %s: it is damaged (%v)", displayPath(path), p)
 		}
 	}()
-	st, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	file, err := parquet.OpenFile(f, st.Size(), parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
+	file, err := parquetfile.Open(f, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", displayPath(path), err)
 	}

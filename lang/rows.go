@@ -9,7 +9,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -178,6 +180,10 @@ func jsonRows(b *bufio.Reader, holes []string) func() ([]string, int, error) {
 			var n json.Number
 			switch {
 			case json.Unmarshal(v, &s) == nil && v[0] == '"':
+				// U+FFFD in its place would be measured as if it were the text.
+				if half := unpaired(v); half != "" {
+					return bad("%q has %s, half of a surrogate pair, which is no character", holes[i], half)
+				}
 				values[i] = s
 			case json.Unmarshal(v, &n) == nil && v[0] != '"' && n != "":
 				values[i] = n.String()
@@ -187,6 +193,37 @@ func jsonRows(b *bufio.Reader, holes []string) func() ([]string, int, error) {
 		}
 		return values, line, nil
 	}
+}
+
+// unpaired finds the escape of a surrogate that is not half of a pair in a JSON text.
+func unpaired(text []byte) string {
+	unit := func(i int) rune { // of an escape \uXXXX at i; -1 where there is none
+		if i+6 > len(text) || text[i] != '\\' || text[i+1] != 'u' {
+			return -1
+		}
+		n, err := strconv.ParseUint(string(text[i+2:i+6]), 16, 16)
+		if err != nil {
+			return -1
+		}
+		return rune(n)
+	}
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		u := unit(i)
+		switch {
+		case u < 0:
+			i++ // what it escapes, which may be another backslash
+		case !utf16.IsSurrogate(u):
+			i += 5
+		case utf16.DecodeRune(u, unit(i+6)) == utf8.RuneError:
+			return string(text[i : i+6])
+		default:
+			i += 11
+		}
+	}
+	return ""
 }
 
 func quoteAll(words []string) []string {

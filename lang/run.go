@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mattn/go-runewidth"
+
 	"github.com/modellog/modellog/calibrate"
 	"github.com/modellog/modellog/lang/syntax"
 	"github.com/modellog/modellog/lm"
@@ -97,6 +99,9 @@ func (s *Session) runCommand(ctx context.Context, u *unit, c *syntax.Command, wo
 	if err != nil && ctx.Err() == nil {
 		err = u.src.Errorf(words[1], "%w", err)
 	}
+	if err == nil && r.Rows == 0 {
+		err = u.src.Errorf(words[1], "the file has no rows")
+	}
 	if err != nil && r.Scored == 0 {
 		return err
 	}
@@ -109,7 +114,7 @@ func (s *Session) runCommand(ctx context.Context, u *unit, c *syntax.Command, wo
 	if e := u.emit(r.Run); e != nil {
 		return e
 	}
-	if err == nil && r.Scored == 0 && r.Rows > 0 {
+	if err == nil && r.Scored == 0 {
 		err = u.src.Errorf(words[1], "none of its %s could be measured", plural(r.Rows, "row"))
 	}
 	return err
@@ -211,7 +216,14 @@ func (r *Run) Text(st Style) string {
 	}
 	lines = append(lines, st.paint(styleDim, "  "+strings.Join(r.counts(), " · ")))
 	for _, b := range r.Bad {
-		lines = append(lines, st.paint(styleDoubt, cutRight(fmt.Sprintf("  line %d: %s", b.Line, escape(b.Why)), st.width())))
+		line := fmt.Sprintf("line %d: %s", b.Line, escape(b.Why))
+		if runewidth.StringWidth(line) > st.width()-2 {
+			// The reason comes last, after what is quoted of the row.
+			line = wrap(line, st.width()-4, "  ")
+		}
+		for part := range strings.SplitSeq(line, "\n") {
+			lines = append(lines, st.paint(styleDoubt, cutRight("  "+part, st.width())))
+		}
 	}
 	if n := r.BadRows - len(r.Bad); n > 0 {
 		lines = append(lines, st.paint(styleDoubt, fmt.Sprintf("  … and %s more", count(n))))

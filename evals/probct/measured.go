@@ -15,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/internal/parquetfile"
 	"github.com/modellog/modellog/lang"
 )
 
@@ -275,17 +276,13 @@ func ReadRows(path string, yield func(*Measured) error) (err error) {
 }
 
 func readParquetRows(f *os.File, yield func(*Measured) error) (err error) {
-	// The library panics on some files that are none of its kind.
+	// The library panics on some files of other columns.
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("reading a run's rows: %s is no Parquet file of rows (%v)", f.Name(), p)
+			err = fmt.Errorf("reading a run's rows: %s is damaged, or has no rows of a run (%v)", f.Name(), p)
 		}
 	}()
-	st, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("reading a run's rows: %w", err)
-	}
-	file, err := parquet.OpenFile(f, st.Size())
+	file, err := parquetfile.Open(f)
 	if err != nil {
 		return fmt.Errorf("reading a run's rows: %s: %w", f.Name(), err)
 	}

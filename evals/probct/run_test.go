@@ -563,6 +563,7 @@ func TestReadRowsDamaged(t *testing.T) {
 		"rows-b.jsonl":   "{\"subset\":\"s\"}\n{",
 		"rows-c.jsonl":   `{"subset":"s","results":[{"wmc":[1,2,3]}]}`,
 		"rows-d.parquet": "PAR1 and no more PAR1",
+		"rows-e.parquet": "and this is none",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -570,6 +571,8 @@ func TestReadRowsDamaged(t *testing.T) {
 		}
 		if err := probct.ReadRows(path, func(*probct.Measured) error { return nil }); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
+		} else if strings.Contains(err.Error(), "damaged") != (name == "rows-d.parquet") || strings.Contains(err.Error(), "is not a Parquet file") != (name == "rows-e.parquet") {
+			t.Error(err)
 		}
 	}
 }
