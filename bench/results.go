@@ -93,7 +93,7 @@ func (p *printer) f(format string, args ...any) {
 // WriteCSV writes reports with a line for each pass.
 func WriteCSV(w io.Writer, c Circumstances, reports []*Report) error {
 	out := csv.NewWriter(w)
-	lines := [][]string{{"date", "version", "cpu", "threads", "model", "precision", "events", "prefixes", "tokens", "contestant", "setting", "pass", "seconds", "cpu_seconds", "logp_compared", "logp_most", "logp_mean"}}
+	lines := [][]string{{"date", "version", "cpu", "threads", "model", "precision", "events", "prefixes", "tokens", "tokens read", "contestant", "setting", "pass", "seconds", "cpu_seconds", "logp_compared", "logp_most", "logp_mean"}}
 	for _, r := range reports {
 		for _, m := range r.Measured {
 			compared := []string{"", "", ""}
@@ -111,7 +111,7 @@ func WriteCSV(w io.Writer, c Circumstances, reports []*Report) error {
 				}
 				lines = append(lines, append([]string{
 					c.Started.Format(time.RFC3339), c.Program.Version, c.Machine.CPU, strconv.Itoa(c.Threads), r.Model.Name, r.Model.Precision,
-					strconv.Itoa(r.Suite.Events), strconv.Itoa(len(r.Suite.Prefixes)), strconv.Itoa(r.Suite.Tokens, r.Suite.Read),
+					strconv.Itoa(r.Suite.Events), strconv.Itoa(len(r.Suite.Prefixes)), strconv.Itoa(r.Suite.Tokens), strconv.Itoa(r.Suite.Read),
 					m.Name(), m.Setting(), strconv.Itoa(i + 1), number(s), cpu,
 				}, compared...))
 			}
