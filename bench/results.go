@@ -93,7 +93,7 @@ func (p *printer) f(format string, args ...any) {
 // WriteCSV writes reports with a line for each pass.
 func WriteCSV(w io.Writer, c Circumstances, reports []*Report) error {
 	out := csv.NewWriter(w)
-	lines := [][]string{{"date", "version", "cpu", "threads", "model", "precision", "events", "prefixes", "tokens", "tokens read", "contestant", "setting", "pass", "seconds", "cpu_seconds", "logp_compared", "logp_most", "logp_mean"}}
+	lines := [][]string{{"date", "version", "cpu", "threads", "model", "precision", "events", "prefixes", "tokens", "tokens_read", "contestant", "setting", "pass", "seconds", "cpu_seconds", "logp_compared", "logp_most", "logp_mean"}}
 	for _, r := range reports {
 		for _, m := range r.Measured {
 			compared := []string{"", "", ""}
