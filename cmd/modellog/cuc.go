@@ -21,17 +21,14 @@ type cucCmd struct {
 
 // cucData choose the examples.
 type cucData struct {
-	FOLIO  string `name:"folio" type:"existingfile" placeholder:"FILE" help:"FOLIO v0.0, JSON lines."`
-	LogiQA string `name:"logiqa" type:"existingfile" placeholder:"FILE" help:"LogiQA 2.0 as inference (NLI), JSON lines."`
-	Data   string `type:"existingfile" placeholder:"FILE" help:"Examples of your own: CSV, TSV or JSON lines with premises, phi, not_phi and label."`
-	Limit  int    `placeholder:"N" help:"Draw N rows of each file at random. Default: all."`
-	Seed   uint64 `default:"42" help:"Seed of that draw. Default: ${default}."`
+	FOLIO  string   `name:"folio" type:"existingfile" placeholder:"FILE" help:"FOLIO v0.0, JSON lines."`
+	LogiQA string   `name:"logiqa" type:"existingfile" placeholder:"FILE" help:"LogiQA 2.0 as inference (NLI), JSON lines."`
+	Data   string   `type:"existingfile" placeholder:"FILE" help:"Examples of your own: CSV, TSV or JSON lines with premises, phi, not_phi and label."`
+	Limit  rowsFlag `placeholder:"N" help:"Draw N rows of each file at random. Default: all."`
+	Seed   uint64   `default:"42" help:"Seed of that draw. Default: ${default}."`
 }
 
 func (d *cucData) read() ([]*cuc.Data, error) {
-	if d.Limit < 0 {
-		return nil, usageError{fmt.Errorf("--limit is a number of rows, and not %d", d.Limit)}
-	}
 	var out []*cuc.Data
 	for _, f := range []struct {
 		kind cuc.Kind
@@ -44,7 +41,7 @@ func (d *cucData) read() ([]*cuc.Data, error) {
 		if err != nil {
 			return nil, err
 		}
-		data.Draw(d.Limit, d.Seed)
+		data.Draw(int(d.Limit), d.Seed)
 		out = append(out, data)
 	}
 	if len(out) == 0 {

@@ -23,6 +23,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -108,7 +109,8 @@ func run(args []string, std streams) int {
 	case errors.As(err, &exit):
 		return int(exit)
 	case errors.As(err, &usage):
-		fmt.Fprintf(std.err, "modellog: %v\nTry: modellog %s --help\n", err, command.Command())
+		name, _, _ := strings.Cut(command.Command(), " <") // without the arguments' places
+		fmt.Fprintf(std.err, "modellog: %v\nTry: modellog %s --help\n", err, name)
 		return exitUsage
 	case ctx.Err() != nil:
 		fmt.Fprintln(std.err, "interrupted")

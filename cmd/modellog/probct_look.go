@@ -15,15 +15,18 @@ import (
 )
 
 type probctWorstCmd struct {
-	Dir         string          `arg:"" name:"run" type:"existingdir" help:"Folder of a run."`
+	Dir         string          `arg:"" name:"run" type:"path" help:"Folder of a run."`
 	Model       string          `short:"m" placeholder:"NAME" help:"Model; needed where the run has several."`
 	Subset      string          `short:"s" placeholder:"NAME" help:"Subset, by its schema's name. Default: all."`
-	N           int             `short:"n" default:"10" help:"How many rows. Default: ${default}."`
+	N           rowsFlag        `short:"n" default:"10" help:"How many rows. Default: ${default}."`
 	Calibration calibrationFlag `default:"nucleus-entropy:0.95" help:"Calibration, as METHOD or METHOD:P. Default: ${default}."`
 	JSON        bool            `help:"Print each row as a JSON object on a line of its own."`
 }
 
 func (c *probctWorstCmd) Run(std streams) error {
+	if err := checkRunFolder(c.Dir); err != nil {
+		return err
+	}
 	run, err := probct.OpenRun(c.Dir)
 	if err != nil {
 		return err
@@ -32,10 +35,7 @@ func (c *probctWorstCmd) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	if c.N < 1 {
-		return usageError{fmt.Errorf("-n is a number of rows from 1 on, and not %d", c.N)}
-	}
-	rows, err := run.Worst(model.Name, c.Subset, c.Calibration.Calibration, c.N)
+	rows, err := run.Worst(model.Name, c.Subset, c.Calibration.Calibration, int(c.N))
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func bound(n probct.Numbers) string {
 }
 
 type probctDiffCmd struct {
-	Dirs        []string        `arg:"" name:"run" type:"existingdir" help:"Folders of one or two runs."`
+	Dirs        []string        `arg:"" name:"run" type:"path" help:"Folders of one or two runs."`
 	Model       []string        `short:"m" placeholder:"NAME" help:"Model of the first run, and again for that of the second; needed where a run has several."`
 	Calibration calibrationFlag `default:"nucleus-entropy:0.95" help:"Calibration, as METHOD or METHOD:P. Default: ${default}."`
 	Examples    int             `default:"3" help:"How many rows of each subset to show whose ρ fell most, and rose most. Default: ${default}."`
@@ -100,6 +100,11 @@ func (c *probctDiffCmd) Run(std streams) error {
 	}
 	if c.Resamples < 1 || c.Examples < 0 {
 		return usageError{errors.New("--resamples is at least 1, and --examples at least 0")}
+	}
+	for _, dir := range c.Dirs {
+		if err := checkRunFolder(dir); err != nil {
+			return err
+		}
 	}
 	var runs [2]*probct.RunFolder
 	var models [2]string

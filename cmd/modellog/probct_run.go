@@ -15,21 +15,18 @@ import (
 type probctRunCmd struct {
 	Model []string `short:"m" placeholder:"NAME" env:"MODELLOG_MODEL" default:"${model}" help:"Model to measure; give it again for more. Default: ${default}."`
 	engineFlags
-	Suite   string `type:"path" placeholder:"DIR" help:"Folder of the suite, such as evals/probct/suite in modellog's source, or one that modellog probct build has made."`
-	Out     string `short:"o" type:"path" placeholder:"DIR" help:"Folder of the run, which is made."`
-	Limit   int    `placeholder:"N" help:"Measure the first N rows of each subset."`
-	Multi   bool   `help:"Keep rows in which a target has several tokens, as conjunctions of token events."`
-	Parquet bool   `help:"Write the rows as Parquet and not as JSON lines."`
-	Format  string `enum:"text,csv,markdown,latex" default:"text" help:"Form of the tables on the standard output: text, csv, markdown or latex. Default: ${default}."`
+	Suite   string   `type:"path" placeholder:"DIR" help:"Folder of the suite, such as evals/probct/suite in modellog's source, or one that modellog probct build has made."`
+	Out     string   `short:"o" type:"path" placeholder:"DIR" help:"Folder of the run, which is made."`
+	Limit   rowsFlag `placeholder:"N" help:"Measure the first N rows of each subset. Default: all."`
+	Multi   bool     `help:"Keep rows in which a target has several tokens, as conjunctions of token events."`
+	Parquet bool     `help:"Write the rows as Parquet and not as JSON lines."`
+	Format  string   `enum:"text,csv,markdown,latex" default:"text" help:"Form of the tables on the standard output: text, csv, markdown or latex. Default: ${default}."`
 }
 
 func (c *probctRunCmd) Run(ctx context.Context, std streams) error {
 	format, err := table.ParseFormat(c.Format)
 	if err != nil {
 		return usageError{err}
-	}
-	if c.Limit < 0 {
-		return usageError{fmt.Errorf("--limit is a number of rows, and not %d", c.Limit)}
 	}
 	const which = "modellog's source has one in evals/probct/suite, and modellog probct build makes one"
 	if c.Suite == "" {
@@ -51,7 +48,7 @@ func (c *probctRunCmd) Run(ctx context.Context, std streams) error {
 	}
 	defer s.free()
 	results, err := probct.Run(ctx, s.session, suite, c.Model, c.Out, probct.RunOptions{
-		Options: probct.Options{Limit: c.Limit, Multi: c.Multi}, Parquet: c.Parquet, Version: programVersion(),
+		Options: probct.Options{Limit: int(c.Limit), Multi: c.Multi}, Parquet: c.Parquet, Version: programVersion(),
 	})
 	s.bar.Clear()
 	if err != nil {
