@@ -397,7 +397,7 @@ func (g *goCells) run(c *cell, m *wire.Message, code string, store bool) (map[st
 func (g *goCells) do(c *cell, child *gonb.Child, request *wire.Message) (reply *wire.Message, refused bool, err error) {
 	// A signal is lost on a compilation that is about to start its program,
 	// so it is repeated until the cell is over.
-	begin, over, quiet := time.Now(), make(chan struct{}), make(chan struct{})
+	begin, over, quiet := gonb.Now(), make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(c.ctx, func() { defer close(quiet); g.interrupt(child, begin, over) })
 	defer func() {
 		close(over)
@@ -422,7 +422,7 @@ func (g *goCells) do(c *cell, child *gonb.Child, request *wire.Message) (reply *
 
 // interrupt sends signals until a cell is over that began at a moment. What a shell has left in the background does not
 // heed them, and GoNB waits for it: it is killed, and in the end so is a GoNB that does not stop.
-func (g *goCells) interrupt(child *gonb.Child, began time.Time, over <-chan struct{}) {
+func (g *goCells) interrupt(child *gonb.Child, began gonb.Moment, over <-chan struct{}) {
 	const (
 		again   = 200 * time.Millisecond
 		orphans = time.Second             // until what has lost its parent is killed

@@ -20,7 +20,8 @@
 // which have to come first, the line is taken out instead. GoNB starts in the background
 // with the kernel. Where it is missing, Go cells say what to do and all else
 // works; when it dies, that is the error of the Go cell that was running, and the next
-// starts it anew.
+// starts it anew. One that came too late for the dead GoNB, or whose GoNB has lost its temporary files, is run by
+// a new one at once, and says that what was declared is lost.
 //
 // A program in a Go cell reaches the session over a private socket, see
 // package [github.com/modellog/modellog/kernel/connect]. The names of modellog's root package are at hand
@@ -32,8 +33,12 @@
 // belongs to a request is published before its reply, and idle comes last. Control
 // requests and messages of widgets are answered at once, also while a cell runs.
 //
+// A front-end that reads more slowly than a program writes gets all but the output that it has no time for, and is
+// told so at the end of the cell.
+//
 // A statement or Go cell that is interrupted, by message or SIGINT, stops within a second; the
-// session stays. A Go program that ignores the signal has five seconds more. SIGTERM and SIGHUP shut down in order, and so does the death
+// session stays. A Go program that ignores the signal has five seconds more; what a shell command has left in the
+// background, and the cell waits for, has one. SIGTERM and SIGHUP shut down in order, and so does the death
 // of the process that started the kernel.
 package kernel
 

@@ -574,9 +574,18 @@ func (c *Child) Check() {
 	}
 }
 
+// Moment is a point in time, and what cells had left running by then.
+type Moment struct {
+	at      time.Time
+	orphans []int
+}
+
+// Now returns the present moment.
+func Now() Moment { return Moment{time.Now(), children(os.Getpid())} }
+
 // KillSince kills what was started since a moment and is not GoNB itself nor what that needs; of these only what has
 // lost its parent, if that is asked for.
-func (c *Child) KillSince(t time.Time, orphans bool) { c.proc.killSince(c.mark, t, orphans) }
+func (c *Child) KillSince(m Moment, orphans bool) { c.proc.killSince(c.mark, m, orphans) }
 
 // watch waits for the end of GoNB and cleans up.
 func (c *Child) watch() {

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -127,20 +128,20 @@ func marked(mark string) []int {
 
 // killSince kills the processes with the mark that were started since a moment, but for GoNB itself; of these only this
 // process's own children, which are orphans that it adopted, if that is asked for.
-func (p *process) killSince(mark string, t time.Time, orphans bool) {
+func (p *process) killSince(mark string, m Moment, orphans bool) {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
 		return
 	}
-	// The system counts in hundredths of a second.
-	since := time.Duration(now.Nano()) - time.Since(t) - 10*time.Millisecond
+	const tick = 10 * time.Millisecond // in which the system counts
+	since := (time.Duration(now.Nano()) - time.Since(m.at)) / tick
 	for _, pid := range marked(mark) {
 		f := stat(pid)
-		if pid == p.cmd.Process.Pid || len(f) < 20 || orphans && f[1] != strconv.Itoa(os.Getpid()) {
+		if pid == p.cmd.Process.Pid || slices.Contains(m.orphans, pid) || len(f) < 20 || orphans && f[1] != strconv.Itoa(os.Getpid()) {
 			continue
 		}
 		ticks, err := strconv.ParseInt(f[19], 10, 64)
-		if err == nil && time.Duration(ticks)*10*time.Millisecond >= since {
+		if err == nil && time.Duration(ticks) >= since {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // or it has ended
 		}
 	}

@@ -2,10 +2,7 @@
 
 package gonb
 
-import (
-	"os/exec"
-	"time"
-)
+import "os/exec"
 
 // process is GoNB's process.
 type process struct {
@@ -39,4 +36,4 @@ func (p *process) reap() {}
 func marked(string) []int { return nil }
 
 // killSince does nothing: only Linux tells what comes from a child.
-func (p *process) killSince(string, time.Time, bool) {}
+func (p *process) killSince(string, Moment, bool) {}
