@@ -118,7 +118,7 @@ func (d *DataResult) Points(f Format, unnormalised bool) []Point {
 // Of a run that does not end there is no manifest. What was read is kept in the cache of readings, so that
 // the same call goes on from there, and writes the same files as one that was never interrupted, but for
 // the seconds in the manifest. A folder that has a manifest of another run is an error.
-func Run(ctx context.Context, on Machine, models []string, data []*Data, dir string, o Options) ([]*Result, error) {
+func Run(ctx context.Context, on Machine, models []string, data []*Data, dir string, o Options) (results []*Result, err error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
@@ -138,12 +138,20 @@ func Run(ctx context.Context, on Machine, models []string, data []*Data, dir str
 	}
 	// What a run finds out about its models is not known before it.
 	kinds := []manifest.Kind{manifest.OfCommand, manifest.OfData, manifest.OfOption, manifest.OfSeed}
+	undo, err := folder.Make(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			undo()
+		}
+	}()
 	if err := folder.Claim(dir, m, kinds, "prompt of ", "answers of "); err != nil {
 		return nil, err
 	}
-	var results []*Result
 	for _, name := range models {
-		r, err := runModel(ctx, on, name, data, o)
+		r, err := runModel(ctx, on, name, data, dir, o)
 		if err != nil {
 			return nil, fmt.Errorf("asking %s: %w", name, err)
 		}
@@ -210,13 +218,16 @@ func count(m *manifest.Manifest, r *Result, o Options) {
 	}
 }
 
-func runModel(ctx context.Context, on Machine, name string, data []*Data, o Options) (*Result, error) {
+func runModel(ctx context.Context, on Machine, name string, data []*Data, dir string, o Options) (*Result, error) {
 	m, err := on.Open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer m.Close()
 	r := &Result{Model: m.Info()}
+	if err := folder.ClaimModel(dir, r.Model); err != nil {
+		return nil, err
+	}
 	reader := &event.Reader{Model: m, Cache: on.Cache}
 	e, err := newElicitor(ctx, reader, *o.Prompts, o.Style, o.Formats)
 	if err != nil {

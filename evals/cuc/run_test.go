@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -160,6 +161,28 @@ func TestResume(t *testing.T) {
 	other := Options{Thresholds: Thresholds{Tau: 0.7, Delta: 0.1}}
 	if _, err := Run(t.Context(), machine(t, cache, nil), []string{modeltest.SmolLM.Name}, []*Data{d}, whole, other); err == nil || !strings.Contains(err.Error(), "choose another folder") {
 		t.Errorf("a run of other thresholds: %v", err)
+	}
+	imposter := machine(t, cache, nil)
+	imposter.Open = func(ctx context.Context, name string) (lm.Model, error) {
+		dir, err := store.CacheDir()
+		if err != nil {
+			return nil, err
+		}
+		return gguf.Open(ctx, modeltest.Gemma.Path(t), gguf.Options{Name: name, Digest: modeltest.Gemma.SHA256, Precision: gguf.Exact, CacheDir: dir, Threads: 1})
+	}
+	before := files(t, whole)
+	if _, err := Run(t.Context(), imposter, []string{modeltest.SmolLM.Name}, []*Data{d}, whole, Options{}); err == nil || !strings.Contains(err.Error(), "have changed since") {
+		t.Errorf("a run of other weights under the same name: %v", err)
+	}
+	if !maps.EqualFunc(before, files(t, whole), bytes.Equal) {
+		t.Error("it has written over the run")
+	}
+	none := filepath.Join(t.TempDir(), "a", "run")
+	if _, err := Run(t.Context(), machine(t, cache, nil), []string{"nobody"}, []*Data{d}, none, Options{}); err == nil {
+		t.Error("a model that is not there was asked")
+	}
+	if _, err := os.Stat(filepath.Dir(none)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a run that failed at once leaves a folder: %v", err)
 	}
 	if _, err := Run(t.Context(), machine(t, cache, nil), []string{modeltest.SmolLM.Name}, []*Data{d, d}, whole, Options{}); err == nil || !strings.Contains(err.Error(), "two data sets are called own") {
 		t.Errorf("a data set twice: %v", err)

@@ -22,7 +22,11 @@ func Tables(results []*Result, o Options) ([]*table.Table, error) {
 	if len(results) == 0 || len(results[0].Data) == 0 {
 		return nil, fmt.Errorf("tables of no results")
 	}
-	t := &tables{results: results, o: o, first: o.Formats[0]}
+	families, err := published.Families()
+	if err != nil {
+		return nil, err
+	}
+	t := &tables{results: results, o: o, first: o.Formats[0], families: families}
 	for k, d := range results[0].Data {
 		t.main(k, d.Name)
 	}
@@ -39,11 +43,12 @@ func Tables(results []*Result, o Options) ([]*table.Table, error) {
 }
 
 type tables struct {
-	results []*Result
-	o       Options
-	first   Format
-	out     []*table.Table
-	err     error
+	results  []*Result
+	o        Options
+	first    Format
+	families []string // the published ones
+	out      []*table.Table
+	err      error
 }
 
 // metrics are those of a result on its k-th data set; false where no row was measured.
@@ -62,20 +67,11 @@ func (t *tables) metrics(r *Result, k int, f Format, th Thresholds, o bootstrap.
 // quick is for figures that are shown without an interval.
 var quick = bootstrap.Options{Resamples: 1}
 
-// family is what a model's name is up to its size.
-func family(model string) string {
-	name, _, _ := strings.Cut(model, ":")
-	if name == "gemma3" {
-		return "Gemma-3"
-	}
-	return name
-}
-
 // row begins a row of a model on a data set.
 func (t *tables) row(r *Result, subset string) table.Row {
 	name := folder.ModelName(r.Model.Name)
 	return table.Row{
-		About: table.About{Model: name, Family: family(name), Size: float64(r.Model.Parameters), Subset: subset},
+		About: table.About{Model: name, Family: published.FamilyOf(name, t.families), Size: float64(r.Model.Parameters), Subset: subset},
 		Cells: []table.Cell{table.Text(name)},
 	}
 }
