@@ -78,8 +78,7 @@ func (c *dataGetCmd) Run(ctx context.Context, std streams) error {
 				bar.Report(fmt.Sprintf("%s %s", p.Stage, name), int(p.Done), int(p.Total))
 			},
 			Notice: func(text string) {
-				bar.Clear()
-				fmt.Fprintln(std.err, text)
+				fmt.Fprintln(bar.Wrap(std.err), text)
 			},
 		})
 		bar.Clear()

@@ -13,9 +13,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // member is a file of a package, kept under a name.
@@ -160,6 +162,33 @@ func TestDatasetOfNPM(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err = s.fetchDataset(context.Background(), d, GetOptions{})
 	wantError(t, err, ErrUnavailable, `there is no "npm" to run`, "WNSEARCHDIR")
+}
+
+// A registry that does not answer is given up soon, and until then it is said that npm is at work.
+func TestNPMWaits(t *testing.T) {
+	registry(t, "test-words", "2.0.0", nil)
+	t.Setenv("npm_config_registry", "http://127.0.0.1:1")
+	os.Unsetenv("npm_config_fetch_retries") // as often as npm tries by itself
+	s, _ := testStore(t)
+	var notices []string
+	began := time.Now()
+	_, err := s.fetchDataset(context.Background(), Dataset{Name: "net", NPM: true, Package: Package{
+		Name: "test-words", Version: "2.0.0", Size: 1, Members: []Member{{Path: "package/x", Beside: "x", Size: 1}},
+	}}, GetOptions{Notice: func(text string) { notices = append(notices, text) }})
+	wantError(t, err, ErrNetwork, "npm cannot reach its registry")
+	if took := time.Since(began); took > 45*time.Second {
+		t.Errorf("it was tried for %v", took)
+	}
+	if len(notices) != 1 || !strings.Contains(notices[0], "npm is still trying to fetch test-words 2.0.0") {
+		t.Errorf("said was %q", notices)
+	}
+
+	// What the user has set stays.
+	got := waits([]string{"NPM_CONFIG_FETCH_TIMEOUT=1", "npm_config_fetch-retry-maxtimeout=2"})
+	want := []string{"NPM_CONFIG_FETCH_TIMEOUT=1", "npm_config_fetch-retry-maxtimeout=2", "npm_config_fetch_retry_mintimeout=1000"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 func TestCopyTarMember(t *testing.T) {

@@ -44,13 +44,23 @@ func (n *npm) downloadOnce(ctx context.Context, pkg Package) (string, error) {
 		// What is kept is kept by modellog; npm's cache would have it a second time.
 		"--cache", filepath.Join(n.dir, "cache"))
 	cmd.Dir = tmp
-	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "TEMP="+tmp, "TMP="+tmp, "NO_UPDATE_NOTIFIER=1", "npm_config_update_notifier=false")
+	cmd.Env = append(waits(os.Environ()), "TMPDIR="+tmp, "TEMP="+tmp, "TMP="+tmp, "NO_UPDATE_NOTIFIER=1", "npm_config_update_notifier=false")
 	output := &tail{limit: 64 << 10}
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.WaitDelay = 3 * time.Second
 	ownGroup(cmd)
-	err := cmd.Run()
-	endGroup(cmd)
+	err := cmd.Start()
+	if err == nil {
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		select {
+		case err = <-ended:
+		case <-time.After(quiet):
+			n.notice(fmt.Sprintf("npm is still trying to fetch %s %s; where its registry does not answer it gives up by itself", pkg.Name, pkg.Version))
+			err = <-ended
+		}
+		endGroup(cmd)
+	}
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
@@ -87,6 +97,30 @@ func (n *npm) downloadOnce(ctx context.Context, pkg Package) (string, error) {
 		}
 	}
 	return packs[0], nil
+}
+
+// quiet is after how long it is said that npm, which tells nothing itself, is at work.
+const quiet = 4 * time.Second
+
+// waits adds to an environment how long npm waits for a registry that does not answer, as far as the
+// environment does not say it. npm's own 10 and 60 seconds between its three tries, and 5 minutes for an
+// answer, are too long for somebody who looks on.
+func waits(env []string) []string {
+	set := map[string]bool{}
+	for _, e := range env {
+		key, _, _ := strings.Cut(e, "=")
+		set[strings.ReplaceAll(strings.ToLower(key), "-", "_")] = true
+	}
+	for _, w := range [][2]string{
+		{"npm_config_fetch_retry_mintimeout", "1000"}, // milliseconds
+		{"npm_config_fetch_retry_maxtimeout", "4000"},
+		{"npm_config_fetch_timeout", "30000"},
+	} {
+		if !set[w[0]] {
+			env = append(env, w[0]+"="+w[1])
+		}
+	}
+	return env
 }
 
 func (n *npm) otherRegistry() string {
