@@ -3,11 +3,13 @@ package kernel
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -75,16 +77,24 @@ type served struct {
 // serve starts a kernel. The session's options can use the kernel.
 func serve(t *testing.T, o Options, options func(*Kernel) lang.Options) *served {
 	t.Helper()
-	if o.Connection.ShellPort == 0 {
-		o.Connection = connection(t, "tcp")
-	}
+	own := o.Connection.ShellPort == 0
 	o.Version = "test"
 	if testing.Verbose() {
 		o.Log = os.Stderr
 	}
-	k, err := New(o)
-	if err != nil {
-		t.Fatal(err)
+	var k *Kernel
+	for attempt := 0; ; attempt++ {
+		if own {
+			o.Connection = connection(t, "tcp")
+		}
+		var err error
+		if k, err = New(o); err == nil {
+			break
+		}
+		// Somebody else may have taken a port since it was found free.
+		if !own || !errors.Is(err, syscall.EADDRINUSE) || attempt == 5 {
+			t.Fatal(err)
+		}
 	}
 	lo := lang.Options{}
 	if options != nil {
