@@ -92,7 +92,7 @@ type Child struct {
 	err   error // why it ended; valid after done
 
 	mu      sync.Mutex
-	pipes   []string // FIFOs of the program that was seen last
+	pipes   []string // FIFOs of programs that were seen, the last one's and those that are still there
 	pending map[string]*request
 	opened  []*zmtp.Conn // all that must be closed
 	ended   bool

@@ -301,6 +301,32 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// TestPipesOfTwo has two programs, one after the other, whose FIFOs GoNB does not remove, as it happens to it when a
+// program is over at once.
+func TestPipesOfTwo(t *testing.T) {
+	c := start(t, nil)
+	dir := t.TempDir()
+	for _, name := range []string{"gonb_pipe_a", "gonb_pipe_b", "other"} {
+		path := filepath.Join(dir, name)
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("sleep", "1000")
+		cmd.Env = []string{"GONB_PIPE=" + path, "GONB_PIPE_BACK=" + filepath.Join(dir, "gonb_pipe_gone")}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		c.notePipes([]int{cmd.Process.Pid})
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+	c.Stop()
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(left) != 1 || filepath.Base(left[0]) != "other" {
+		t.Errorf("left are %v %v", left, err)
+	}
+}
+
 func TestStartErrors(t *testing.T) {
 	if _, err := Start(context.Background(), Options{Binary: "/nowhere/gonb", ID: "1"}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no such program: %v", err)

@@ -41,7 +41,12 @@ func (c *Child) notePipes(pids []int) {
 			continue
 		}
 		c.mu.Lock()
-		if !slices.Equal(paths, c.pipes) && !c.ended {
+		if !c.ended && slices.ContainsFunc(paths, func(path string) bool { return !slices.Contains(c.pipes, path) }) {
+			for _, path := range c.pipes { // those of the program before, if GoNB has forgotten them
+				if _, err := os.Lstat(path); err == nil && !slices.Contains(paths, path) {
+					paths = append(paths, path)
+				}
+			}
 			c.pipes = paths
 			// Without the file the watchdog does not remove them, which is no reason to fail.
 			_ = os.WriteFile(filepath.Join(c.dir, pipesFile), []byte(strings.Join(paths, "\n")+"\n"), 0o600)
