@@ -316,6 +316,7 @@ func TestPipesOfTwo(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(100 * time.Millisecond) // a program that has just begun has no environment yet
 		c.notePipes([]int{cmd.Process.Pid})
 		cmd.Process.Kill()
 		cmd.Wait()
