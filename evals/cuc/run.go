@@ -138,7 +138,7 @@ func Run(ctx context.Context, on Machine, models []string, data []*Data, dir str
 	}
 	// What a run finds out about its models is not known before it.
 	kinds := []manifest.Kind{manifest.OfCommand, manifest.OfData, manifest.OfOption, manifest.OfSeed}
-	undo, err := folder.Make(dir)
+	undo, err := folder.Claim(dir, m, kinds, "prompt of ", "answers of ")
 	if err != nil {
 		return nil, err
 	}
@@ -147,9 +147,6 @@ func Run(ctx context.Context, on Machine, models []string, data []*Data, dir str
 			undo()
 		}
 	}()
-	if err := folder.Claim(dir, m, kinds, "prompt of ", "answers of "); err != nil {
-		return nil, err
-	}
 	for _, name := range models {
 		r, err := runModel(ctx, on, name, data, dir, o)
 		if err != nil {

@@ -62,16 +62,14 @@ func CheckModels(models []string) error {
 
 // Claim makes a run's folder, or refuses one that has the manifest of a run which differs from this one in
 // what the kinds name. Options that begin with one of found are what the earlier run found out, and are not compared.
-func Claim(dir string, now *manifest.Manifest, kinds []manifest.Kind, found ...string) error {
-	if _, err := Make(dir); err != nil {
-		return err
+// The function that it returns is for runs that fail before they write, see [Make].
+func Claim(dir string, now *manifest.Manifest, kinds []manifest.Kind, found ...string) (undo func(), err error) {
+	if undo, err = Make(dir); err != nil {
+		return nil, err
 	}
-	then, err := manifest.Load(filepath.Join(dir, ManifestFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("the run's folder has a manifest that cannot be read, choose another folder: %w", err)
+	then, err := finished(dir)
+	if then == nil {
+		return undo, err
 	}
 	for key := range then.Options {
 		if slices.ContainsFunc(found, func(f string) bool { return strings.HasPrefix(key, f) }) {
@@ -80,26 +78,39 @@ func Claim(dir string, now *manifest.Manifest, kinds []manifest.Kind, found ...s
 	}
 	for _, d := range manifest.Compare(then, now) {
 		if slices.Contains(kinds, d.Kind) {
-			return fmt.Errorf("%s has a run of something else (%s); choose another folder for this one", dir, d)
+			return nil, another(dir, d.Text)
 		}
 	}
-	return nil
+	return undo, nil
 }
 
 // ClaimModel refuses a folder that has the manifest of a run of other weights under a model's name, or of the same
 // ones at another precision. Both show only when the model is open, after [Claim].
 func ClaimModel(dir string, now lm.Info) error {
-	then, err := manifest.Load(filepath.Join(dir, ManifestFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("the run's folder has a manifest that cannot be read, choose another folder: %w", err)
+	then, err := finished(dir)
+	if then == nil {
+		return err
 	}
 	if d := then.OtherWeights(now); d != "" {
-		return fmt.Errorf("%s has a run of something else (%s); choose another folder for this one", dir, d)
+		return another(dir, d)
 	}
 	return nil
+}
+
+// finished is the manifest of the run that a folder has, nil where it has none.
+func finished(dir string) (*manifest.Manifest, error) {
+	m, err := manifest.Load(filepath.Join(dir, ManifestFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("the run's folder has a manifest that cannot be read, choose another folder: %w", err)
+	}
+	return m, nil
+}
+
+func another(dir, difference string) error {
+	return fmt.Errorf("%s has a run of something else (%s); choose another folder for this one", dir, difference)
 }
 
 // Make makes a run's folder with those that it is in. The function that it returns takes away

@@ -55,7 +55,7 @@ func Run(ctx context.Context, s *lang.Session, suite *Suite, models []string, di
 	if err := m.AddData(ctx, suite.Logic, 0); err != nil {
 		return nil, err
 	}
-	undo, err := folder.Make(dir)
+	undo, err := folder.Claim(dir, m, []manifest.Kind{manifest.OfCommand, manifest.OfCalibration, manifest.OfData, manifest.OfOption})
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +64,6 @@ func Run(ctx context.Context, s *lang.Session, suite *Suite, models []string, di
 			undo()
 		}
 	}()
-	if err := folder.Claim(dir, m, []manifest.Kind{manifest.OfCommand, manifest.OfCalibration, manifest.OfData, manifest.OfOption}); err != nil {
-		return nil, err
-	}
 
 	for _, name := range models {
 		r, err := runModel(ctx, s, suite, name, dir, o)
