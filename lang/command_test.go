@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modellog/modellog/lang"
+	"github.com/modellog/modellog/lm"
 )
 
 // file writes a file into a folder and returns its path.
@@ -428,8 +429,8 @@ func TestComplete(t *testing.T) {
 	file(t, dir, "two words.csv", "")
 	file(t, dir, "folder/inner.logic", "")
 	file(t, dir, ".hidden", "")
-	s := lang.New(lang.Options{Dir: dir, ModelNames: func(context.Context) ([]lang.ModelName, error) {
-		return []lang.ModelName{{Name: "gemma3:270m-pt"}, {Name: "smollm2:135m-instruct"}}, nil
+	s := lang.New(lang.Options{Dir: dir, ModelNames: func(context.Context) ([]lm.ModelName, error) {
+		return []lm.ModelName{{Name: "gemma3:270m-pt"}, {Name: "smollm2:135m-instruct"}}, nil
 	}})
 	eval(t, s, `dog = M("A dog is a", "dog")
 domestic(x) = M(x, "dog")

@@ -64,7 +64,7 @@ type Options struct {
 	// Open opens a model by name. Without it there are no models.
 	Open func(ctx context.Context, name string) (lm.Model, error)
 	// ModelNames lists the models that Open would find.
-	ModelNames func(ctx context.Context) ([]ModelName, error)
+	ModelNames func(ctx context.Context) ([]lm.ModelName, error)
 	// Cache keeps readings. Without it they are kept as long as the session.
 	Cache event.Cache
 	// Progress is told how far something slow has come; total is 0 where
@@ -75,13 +75,6 @@ type Options struct {
 	// Dir is where relative paths start, except those in a file that is
 	// loaded. The working directory by default.
 	Dir string
-}
-
-// ModelName is a model that can be opened.
-type ModelName struct {
-	Name    string // what %model takes
-	Backend string // what would open it
-	Detail  string // size, quantisation and the like; may be empty
 }
 
 // Session is the state that a user builds up. It must not be evaluated from

@@ -38,8 +38,8 @@ func session(t testing.TB, models ...*ngram) *lang.Session {
 			}
 			return nil, fmt.Errorf("no model is called %q", name)
 		},
-		ModelNames: func(ctx context.Context) ([]lang.ModelName, error) {
-			return []lang.ModelName{{Name: "ngram", Backend: "counted", Detail: "bigrams"}, {Name: "top", Backend: "counted"}}, nil
+		ModelNames: func(ctx context.Context) ([]lm.ModelName, error) {
+			return []lm.ModelName{{Name: "ngram", Backend: "counted", Detail: "bigrams"}, {Name: "top", Backend: "counted"}}, nil
 		},
 	})
 	t.Cleanup(func() { s.Close() })

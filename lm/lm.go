@@ -119,6 +119,13 @@ type Model interface {
 	Close() error
 }
 
+// ModelName is a name by which a model can be opened.
+type ModelName struct {
+	Name    string
+	Backend string // what would open it
+	Detail  string // size, quantisation and the like, for people; may be empty
+}
+
 // Batcher is a Model that computes several prefixes at once, where the last digits of
 // what it says of one may depend on which others are computed with it.
 type Batcher interface {

@@ -54,19 +54,12 @@ func Open(ctx context.Context, name string, o Options) (*modellog.Session, error
 		return nil, err
 	}
 	session := lang.New(lang.Options{
-		Model: name,
-		Open:  func(ctx context.Context, name string) (lm.Model, error) { return open.Model(ctx, name, o) },
-		ModelNames: func(ctx context.Context) ([]lang.ModelName, error) {
-			names, err := open.Names(ctx, o)
-			var out []lang.ModelName
-			for _, n := range names {
-				out = append(out, lang.ModelName(n))
-			}
-			return out, err
-		},
-		Cache:    cache,
-		Progress: o.Progress,
-		Warn:     warn,
+		Model:      name,
+		Open:       func(ctx context.Context, name string) (lm.Model, error) { return open.Model(ctx, name, o) },
+		ModelNames: func(ctx context.Context) ([]lm.ModelName, error) { return open.Names(ctx, o) },
+		Cache:      cache,
+		Progress:   o.Progress,
+		Warn:       warn,
 	})
 	if _, err := session.OpenModel(ctx, name); err != nil {
 		return nil, errors.Join(err, cache.Close())

@@ -52,8 +52,8 @@ func TestMain(m *testing.M) {
 			}
 			return nil, fmt.Errorf("there is no model %q", name)
 		},
-		ModelNames: func(context.Context) ([]lang.ModelName, error) {
-			return []lang.ModelName{{Name: "gemma3:270m-pt"}, {Name: "gemma3:1b-pt"}, {Name: "smollm2:135m-instruct"}}, nil
+		ModelNames: func(context.Context) ([]lm.ModelName, error) {
+			return []lm.ModelName{{Name: "gemma3:270m-pt"}, {Name: "gemma3:1b-pt"}, {Name: "smollm2:135m-instruct"}}, nil
 		},
 	})
 	err := Run(context.Background(), Options{Session: session, History: history, Banner: testBanner, Progress: bar})

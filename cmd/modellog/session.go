@@ -90,13 +90,8 @@ func (o *opened) model(ctx context.Context, name string) (lm.Model, error) {
 }
 
 // names lists what model opens by a bare name.
-func (o *opened) names(ctx context.Context) ([]lang.ModelName, error) {
-	names, err := open.Names(ctx, o.models)
-	var out []lang.ModelName
-	for _, n := range names {
-		out = append(out, lang.ModelName(n))
-	}
-	return out, err
+func (o *opened) names(ctx context.Context) ([]lm.ModelName, error) {
+	return open.Names(ctx, o.models)
 }
 
 // close closes the model and the cache.

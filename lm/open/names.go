@@ -5,19 +5,14 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/lm/ollama"
 )
 
-// Name is a name that [Model] opens.
-type Name struct {
-	Name    string
-	Backend string // "gguf" or "ollama"
-	Detail  string // the size of the weights, for people; "" where it is not known
-}
-
 // Names lists the models on this machine and those of the Ollama server that runs, each name
-// once, in the order in which they are tried.
-func Names(ctx context.Context, o Options) ([]Name, error) {
+// once, in the order in which they are tried. The backend is "gguf" or "ollama", the detail the size of the
+// weights where it is known.
+func Names(ctx context.Context, o Options) ([]lm.ModelName, error) {
 	o, err := o.complete()
 	if err != nil {
 		return nil, err
@@ -26,12 +21,12 @@ func Names(ctx context.Context, o Options) ([]Name, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []Name
+	var out []lm.ModelName
 	seen := make(map[string]bool)
 	for _, m := range models {
 		if !seen[m.Name] {
 			seen[m.Name] = true
-			out = append(out, Name{Name: m.Name, Backend: "gguf", Detail: humanize.Bytes(uint64(m.Size))})
+			out = append(out, lm.ModelName{Name: m.Name, Backend: "gguf", Detail: humanize.Bytes(uint64(m.Size))})
 		}
 	}
 	if _, _, err := ollama.Reachable(ctx); err == nil {
@@ -42,7 +37,7 @@ func Names(ctx context.Context, o Options) ([]Name, error) {
 		for _, name := range served {
 			if !seen[name] {
 				seen[name] = true
-				out = append(out, Name{Name: name, Backend: "ollama"})
+				out = append(out, lm.ModelName{Name: name, Backend: "ollama"})
 			}
 		}
 	}

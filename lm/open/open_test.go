@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/lm/open"
 	"github.com/modellog/modellog/lm/store"
 )
@@ -174,7 +175,7 @@ func TestNamesOfFaultyServer(t *testing.T) {
 	defer server.Close()
 	t.Setenv("OLLAMA_HOST", server.URL)
 	names, err := open.Names(t.Context(), open.Options{})
-	if err != nil || len(names) != 1 || names[0] != (open.Name{Name: "llama", Backend: "gguf", Detail: "7 B"}) {
+	if err != nil || len(names) != 1 || names[0] != (lm.ModelName{Name: "llama", Backend: "gguf", Detail: "7 B"}) {
 		t.Errorf("the names are %+v, %v", names, err)
 	}
 }
