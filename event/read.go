@@ -122,8 +122,13 @@ func (o observation) calibrated(cal calibrate.Calibration) (Reading, error) {
 // prefix gathers what is asked about one distinct prefix.
 type prefix struct {
 	tokens  []lm.Token
+	text    string     // as it is written
 	targets []lm.Token // distinct
 	steps   []int      // indices of the steps that ask
+}
+
+func (p *prefix) failed(err error) error {
+	return fmt.Errorf("reading after %q: %w", brief(p.text), err)
 }
 
 // observe answers each step from the cache or from the model.
@@ -134,7 +139,7 @@ func (r *Reader) observe(ctx context.Context, steps []Step, thresholds []float64
 		key := string(prefixKey(s.Prefix))
 		p := byTokens[key]
 		if p == nil {
-			p = &prefix{tokens: s.Prefix}
+			p = &prefix{tokens: s.Prefix, text: s.PrefixText}
 			byTokens[key] = p
 			prefixes = append(prefixes, p)
 		}
@@ -165,8 +170,17 @@ func (r *Reader) observe(ctx context.Context, steps []Step, thresholds []float64
 	}
 
 	defer store.flush(ctx)
-	summarizer := new(calibrate.Summarizer)
 	done := 0
+	var before []*answers // of a batch's prefixes
+	answering := newAnswering(thresholds, func(i int, p *prefix, d lm.Distribution, answer *answers) error {
+		answer.keep(before[i])
+		p.give(answer, steps, out)
+		store.add(ctx, p, d, answer)
+		if done++; r.Progress != nil {
+			r.Progress(done, total)
+		}
+		return nil
+	})
 	all := make([][]lm.Token, len(prefixes))
 	for i, p := range prefixes {
 		all[i] = p.tokens
@@ -177,7 +191,7 @@ func (r *Reader) observe(ctx context.Context, steps []Step, thresholds []float64
 		// the same last digits, as one that was never interrupted.
 		n := r.together(all)
 		var missing []*prefix
-		var before []*answers
+		before = nil
 		var tokens [][]lm.Token
 		for i, p := range prefixes[:n] {
 			if !whole[i] {
@@ -190,20 +204,11 @@ func (r *Reader) observe(ctx context.Context, steps []Step, thresholds []float64
 		if len(missing) == 0 {
 			continue
 		}
-		err = r.Model.Read(ctx, tokens, func(i int, d lm.Distribution) error {
-			p := missing[i]
-			answer, err := p.answer(d, summarizer, thresholds)
-			if err != nil {
-				return fmt.Errorf("reading after %q: %w", brief(steps[p.steps[0]].PrefixText), err)
-			}
-			answer.keep(before[i])
-			p.give(answer, steps, out)
-			store.add(ctx, p, d, answer)
-			if done++; r.Progress != nil {
-				r.Progress(done, total)
-			}
-			return nil
-		})
+		err = r.Model.Read(ctx, tokens, func(i int, d lm.Distribution) error { return answering.add(i, missing[i], d) })
+		// What was read before an error is kept, too.
+		if late := answering.finish(); err == nil {
+			err = late
+		}
 		if err != nil {
 			return nil, err
 		}

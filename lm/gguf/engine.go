@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 
+	"github.com/ollama/ollama/fs/ggml"
 	"github.com/ollama/ollama/kvcache"
 	"github.com/ollama/ollama/ml"
 	"github.com/ollama/ollama/model"
@@ -67,7 +68,13 @@ func load(ctx context.Context, path string, threads int, precision string, capac
 			e, err = nil, enginePanic(r)
 		}
 	}()
-	m, err := model.New(path, ml.BackendParams{AllocMemory: true, NumThreads: threads})
+	params := ml.BackendParams{AllocMemory: true, NumThreads: threads}
+	if precision == string(Exact) && fuses(path) {
+		// Fused attention passes over what a token may not see. Most of a batch of
+		// short prefixes is that, and plain attention computes all of it.
+		params.FlashAttention = ml.FlashAttentionEnabled
+	}
+	m, err := model.New(path, params)
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +108,18 @@ func load(ctx context.Context, path string, threads int, precision string, capac
 	// One sequence's worth of room is a pool that many short ones share.
 	cache.Init(m.Backend(), dtype, 1, capacity, capacity)
 	return e, nil
+}
+
+// fuses reports whether the engine has fused attention for the model at path. With keys and values in float32 it
+// adds up in float32; in the 16 bits of Native precision it would add up in 16 bits as well, and is not taken.
+func fuses(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false // loading says what is wrong
+	}
+	defer f.Close()
+	g, err := ggml.Decode(f, 0)
+	return err == nil && g.SupportsFlashAttention()
 }
 
 func enginePanic(r any) error {

@@ -118,7 +118,7 @@ var _ lm.Model = (*Model)(nil)
 
 // revision is of what turns a file and a prefix into numbers: the engine's
 // version, as go.mod pins it, and our own part's.
-const revision = "ollama v0.17.4, 1"
+const revision = "ollama v0.17.4, 2"
 
 // Open opens the model in the GGUF file at path. The errors of a bad file say
 // what is wrong with it: [header.ErrNotGGUF], [header.ErrTruncated], an

@@ -72,9 +72,9 @@ func (m *Model) distinct(prefixes [][]lm.Token) (distinct [][]lm.Token, asked []
 
 // Batch returns how many of the first prefixes are computed together: as many as make a chunk of tokens beside
 // what all of them begin with. What some begin with alike is read once, so that prefixes which come sorted by
-// their tokens are read fastest. The sums within attention run over the tokens of all of them, so that their
-// order, and with it the last digits, depends on the batch: a log-probability by some millionths, and with Gemma,
-// whose activations the engine looks up in a table of 16 bits, by some thousandths.
+// their tokens are read fastest. Products of few rows and of many add up in another order, so that the last digits
+// depend on the batch: of a log-probability the fifth, and with Gemma, whose activations the engine looks up in a
+// table of 16 bits, the third.
 func (m *Model) Batch(prefixes [][]lm.Token) int {
 	n, different, common := 0, 0, 0
 	for n < len(prefixes) && n < m.batch {

@@ -1,0 +1,87 @@
+package event
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/lm"
+)
+
+// answering has distributions summarised on all processors. To exponentiate a vocabulary takes a good part of the
+// time that a model takes for a short text; the model itself is idle meanwhile.
+type answering struct {
+	thresholds []float64
+
+	// take is given each answer in the order in which the distributions came, from the goroutine that brought them.
+	take func(i int, p *prefix, d lm.Distribution, a *answers) error
+
+	summarizers []calibrate.Summarizer // one for each processor
+	waiting     []waiting
+	buffers     [][]float32 // of the logits that wait
+}
+
+// waiting is a distribution that has not been summarised yet.
+type waiting struct {
+	i      int
+	prefix *prefix
+	d      lm.Distribution
+	answer *answers
+	err    error
+}
+
+func newAnswering(thresholds []float64, take func(i int, p *prefix, d lm.Distribution, a *answers) error) *answering {
+	return &answering{thresholds: thresholds, take: take, summarizers: make([]calibrate.Summarizer, runtime.GOMAXPROCS(0))}
+}
+
+// add brings the distribution after the i-th prefix, p. It is copied, and d is free for other use.
+func (a *answering) add(i int, p *prefix, d lm.Distribution) error {
+	if d.Logits == nil { // a few of the most probable tokens
+		answer, err := p.answer(d, nil, a.thresholds)
+		if err != nil {
+			return p.failed(err)
+		}
+		return a.take(i, p, d, answer)
+	}
+	n := len(a.waiting)
+	if n == len(a.buffers) {
+		a.buffers = append(a.buffers, nil)
+	}
+	a.buffers[n] = append(a.buffers[n][:0], d.Logits...)
+	d.Logits = a.buffers[n]
+	a.waiting = append(a.waiting, waiting{i: i, prefix: p, d: d})
+	if len(a.waiting) < 4*len(a.summarizers) {
+		return nil
+	}
+	return a.finish()
+}
+
+// finish gives what still waits to take.
+func (a *answering) finish() error {
+	rows := a.waiting
+	a.waiting = a.waiting[:0]
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for w := range a.summarizers[:min(len(a.summarizers), len(rows))] {
+		wait.Go(func() {
+			for {
+				k := int(next.Add(1)) - 1
+				if k >= len(rows) {
+					return
+				}
+				rows[k].answer, rows[k].err = rows[k].prefix.answer(rows[k].d, &a.summarizers[w], a.thresholds)
+			}
+		})
+	}
+	wait.Wait()
+	for _, r := range rows {
+		if r.err != nil {
+			return r.prefix.failed(r.err)
+		}
+		if err := a.take(r.i, r.prefix, r.d, r.answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
