@@ -655,3 +655,26 @@ func TestMoreIsAsked(t *testing.T) {
 		t.Errorf("bird %v (C %v) and fish (C %v) beside it; bird alone %v", bird.EventP, bird.C, fish.C, before[0].EventP)
 	}
 }
+
+// Prefetching reads once what is asked for afterwards, and nothing where nothing could be kept.
+func TestPrefetch(t *testing.T) {
+	m := &counted{Model: open(t, modeltest.SmolLM)}
+	r := &event.Reader{Model: m, Cache: &memory{}}
+	steps := resolve(t, r, event.Event{Prefix: "A robin is a type of", Target: "bird"})
+	cals := []calibrate.Calibration{calibrate.Default()}
+	for _, step := range []func() error{
+		func() error { return r.Prefetch(t.Context(), steps, cals) },
+		func() error { _, err := r.ReadUnder(t.Context(), steps, cals); return err },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+		if m.prefixes != 1 {
+			t.Fatalf("the model read %d prefixes, want 1", m.prefixes)
+		}
+	}
+	r.Cache = nil
+	if err := r.Prefetch(t.Context(), steps, cals); err != nil || m.prefixes != 1 {
+		t.Errorf("without a cache the model read %d prefixes more: %v", m.prefixes-1, err)
+	}
+}

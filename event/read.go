@@ -63,11 +63,15 @@ func (r *Reader) ReadUnder(ctx context.Context, steps []Step, cals []calibrate.C
 	return out, nil
 }
 
-// Prefetch puts into the cache what [Reader.ReadUnder] would read.
+// Prefetch puts into the cache what [Reader.ReadUnder] would read. Without one, or where nothing tells the model's
+// readings from another's, it reads nothing.
 func (r *Reader) Prefetch(ctx context.Context, steps []Step, cals []calibrate.Calibration) error {
 	thresholds, err := thresholdsOf(cals)
 	if err != nil {
 		return err
+	}
+	if newShelf(r, thresholds).cache == nil {
+		return nil
 	}
 	_, err = r.observe(ctx, steps, thresholds)
 	return err
