@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,17 +137,17 @@ func (s *Session) open(data Dataset) (*measuring, error) {
 	return m, nil
 }
 
-// mostSteps is how many token events Prefetch holds.
+// mostSteps is how many token events Prefetch holds where the session's options do not say.
 const mostSteps = 200_000
 
 // Prefetch asks the model for all events of datasets, so that Measure finds them in the
 // session's cache: a prefix that occurs in several of them is read once, for all that is
-// asked of it. Of more than some hundred thousand events, so many at a time are
-// held. Rows that cannot be measured are passed over.
+// asked of it. Of more events than [Options].Hold, so many at a time are held. Rows that cannot be measured are passed over.
 func (s *Session) Prefetch(ctx context.Context, datasets ...Dataset) error {
 	var steps []event.Step
 	seen := map[string]bool{}
 	var cals []calibrate.Calibration
+	hold := cmp.Or(max(s.opts.Hold, 0), mostSteps)
 	read := func() error {
 		if len(steps) == 0 {
 			return nil
@@ -175,7 +176,7 @@ func (s *Session) Prefetch(ctx context.Context, datasets ...Dataset) error {
 					steps = append(steps, *v.step)
 				}
 			}
-			if len(steps) < mostSteps {
+			if len(steps) < hold {
 				return nil
 			}
 			return read()
