@@ -119,8 +119,32 @@ func (c *probctBuildCmd) Run(ctx context.Context, std streams) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	if o.LLM != nil {
+		fmt.Fprintln(w, "\nanswers\tyes\tno\tneither\t")
+		for _, k := range probct.Criteria() {
+			a := m.Answers[k.String()]
+			fmt.Fprintf(w, "%v\t%d\t%d\t%d\t\n", k, a.Yes, a.No, a.Unparsable)
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	if empty := withoutRows(m); len(empty) > 0 {
+		fmt.Fprintf(std.err, "warning: no candidate was kept of %s; %s says why, and decisions.jsonl of each\n", strings.Join(empty, ", "), probct.CardFile)
+	}
 	_, err = fmt.Fprintf(std.out, "\nThe suite is in %s; its data card is %s.\n", c.Out, filepath.Join(c.Out, probct.CardFile))
 	return err
+}
+
+// withoutRows are the subsets, as tables call them, none of whose candidates passed.
+func withoutRows(m *probct.BuildManifest) []string {
+	var names []string
+	for _, s := range probct.Published() {
+		if m.Subsets[s].Filtered == 0 {
+			names = append(names, probct.Title(s))
+		}
+	}
+	return names
 }
 
 // datasetDir is a dataset's folder: the one that was named, or the store's.
