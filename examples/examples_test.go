@@ -164,8 +164,9 @@ func TestTable8(t *testing.T) {
 	}
 	printed := map[string]float64{} // by the event's word
 	for _, f := range figures {
-		if f.Model == "Gemma-3-270M" {
-			printed[f.Other[map[string]string{"P1": "premise", "P2": "conclusion"}[f.Quantity]]] = f.Value
+		word, ok := map[string]string{"P1": "premise", "P2": "conclusion"}[f.Quantity] // and ρ, of both
+		if ok && f.Model == "Gemma-3-270M" {
+			printed[f.Other[word]] = f.Value
 		}
 	}
 	want := map[string]float64{}
