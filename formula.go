@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/modellog/modellog/kernel/connect"
 	"github.com/modellog/modellog/lang/syntax"
 )
 
@@ -65,7 +66,7 @@ func Prob(p float64) Formula {
 // a schema's call, likelihood("…") or anything else that a report can be of.
 func Text(text string) Formula {
 	if _, err := syntax.ParseExpr(text); err != nil {
-		return Formula{err: asError(err)}
+		return Formula{err: connect.AsError(err)}
 	}
 	// On a line of its own the bracket that follows is in no comment.
 	if strings.Contains(text, "#") {

@@ -137,7 +137,7 @@ func (s *Session) define(ctx context.Context, name, head string, f Formula) erro
 	program := head + " = (" + f.text + ")"
 	stmts, err := syntax.Parse("", program)
 	if err != nil {
-		return fmt.Errorf("defining %s: %w", name, asError(err))
+		return fmt.Errorf("defining %s: %w", name, connect.AsError(err))
 	}
 	if d, ok := stmts[0].(*syntax.Definition); !ok || len(stmts) != 1 || d.Name.Text != name {
 		return fmt.Errorf("defining %q: that is no name", name)
@@ -171,13 +171,4 @@ func (s *Session) Names(ctx context.Context) ([]Name, error) { return s.backend.
 // Model describes the model that the session asks; false where none has been needed yet.
 func (s *Session) Model(ctx context.Context) (lm.Info, bool, error) {
 	return s.backend.Model(ctx)
-}
-
-// asError gives a mistake in a program the form that it has in every session.
-func asError(err error) error {
-	var mistake *syntax.Error
-	if errors.As(err, &mistake) {
-		return &Error{Message: mistake.Error(), Detail: mistake.Detail(), Line: int(mistake.Start.Line), Column: int(mistake.Start.Col)}
-	}
-	return err
 }

@@ -8,7 +8,8 @@
 // same. Passes of all contestants are interleaved, so that what else the machine does
 // meets all of them, and the shortest counts.
 //
-// A peer that cannot be had on a machine is passed over with the reason.
+// A peer that cannot be had on a machine is passed over with the reason, and a run that is
+// interrupted has the passes that had ended by then.
 package bench
 
 import (
@@ -284,13 +285,13 @@ func Compare(a, b Pass) (Difference, error) {
 // Measured is what became of a contestant.
 type Measured struct {
 	Contestant
-	Seconds []float64 // of its passes
+	Seconds []float64 // of its passes; empty where none ended
 	CPU     []float64 // the same in seconds on processors; empty where the system does not tell
 	Last    Pass
 	Err     error // that ended its part before the others'
 }
 
-// Best is the shortest pass.
+// Best is the shortest pass, in seconds, of a contestant that has one.
 func (m *Measured) Best() float64 { return slices.Min(m.Seconds) }
 
 // BestCPU is the pass with the least time on processors.
@@ -302,7 +303,8 @@ func (m *Measured) BestCPU() (seconds float64, ok bool) {
 }
 
 // Interleave runs all contestants in turn, so many times, and tells of each pass. One that
-// fails is left out from then on, and has its error. The error is of a context that ended.
+// fails is left out from then on, and has its error. The error is of a context that ended;
+// what is returned with it has the passes that had ended before.
 func Interleave(ctx context.Context, contestants []Contestant, times int, tell func(name string, seconds float64)) ([]*Measured, error) {
 	var out []*Measured
 	for _, c := range contestants {
@@ -313,10 +315,13 @@ func Interleave(ctx context.Context, contestants []Contestant, times int, tell f
 			if m.Err != nil {
 				continue
 			}
+			if err := ctx.Err(); err != nil {
+				return out, err
+			}
 			before, told := processorTime(ctx, m.Processes()...)
 			p, err := m.Run(ctx)
 			if ctx.Err() != nil {
-				return nil, ctx.Err()
+				return out, ctx.Err()
 			}
 			if err != nil {
 				m.Err = err

@@ -2,13 +2,17 @@ package bench_test
 
 import (
 	"context"
+	"encoding/csv"
 	"errors"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/modellog/modellog/bench"
 	"github.com/modellog/modellog/evals/probct"
@@ -53,6 +57,7 @@ type contestant struct {
 	name    string
 	seconds []float64
 	log     *[]string
+	logP    [][]*float64
 	err     error
 }
 
@@ -63,7 +68,7 @@ func (c *contestant) Run(context.Context) (bench.Pass, error) {
 	*c.log = append(*c.log, c.name)
 	s := c.seconds[0]
 	c.seconds = c.seconds[1:]
-	return bench.Pass{Seconds: s}, c.err
+	return bench.Pass{Seconds: s, LogP: c.logP}, c.err
 }
 
 func TestInterleave(t *testing.T) {
@@ -78,6 +83,85 @@ func TestInterleave(t *testing.T) {
 	got, err = bench.Interleave(t.Context(), []bench.Contestant{b, a}, 2, func(string, float64) {})
 	if err != nil || strings.Join(log, "") != "baa" || got[0].Err != b.err || got[1].Err != nil || got[1].Best() != 1 {
 		t.Errorf("%v, order %v", err, log)
+	}
+}
+
+// An interrupted run has the passes that had ended, and writes them with what is missing and
+// why; so does one with a contestant that failed or did other work.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var log []string
+	first := &contestant{name: "first", seconds: []float64{2, 4}, log: &log, logP: pass([]float64{-1}).LogP}
+	second := &contestant{name: "second", seconds: []float64{3, 1.5}, log: &log, logP: pass([]float64{-1.5}).LogP}
+	broken := &contestant{name: "broken", seconds: []float64{9}, log: &log, err: errors.New("it has no weights")}
+	other := &contestant{name: "other", seconds: []float64{9, 9}, log: &log, logP: pass([]float64{-1}, []float64{-2}).LogP}
+	late := &contestant{name: "late", seconds: []float64{9, 9}, log: &log}
+	turns := 0
+	measured, err := bench.Interleave(ctx, []bench.Contestant{first, second, broken, other, late}, 2, func(string, float64) {
+		if turns++; turns == 3 { // first, second, other
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || strings.Join(log, " ") != "first second broken other" {
+		t.Fatalf("%v, turns of %v", err, log)
+	}
+	r := &bench.Report{Suite: &bench.Suite{Prefixes: make([]bench.Prefix, 6)}, Reference: measured[0].Last, Measured: measured, Ended: "interrupted",
+		Skipped: []bench.Skipped{{Name: "not installed", Why: "no module"}}}
+	r.Model.Name = "m1"
+	if r.Passes() != 3 {
+		t.Errorf("%d passes", r.Passes())
+	}
+	c := bench.NewCircumstances("test", "v9.9-test", 1)
+	c.Missing = []bench.Skipped{{Name: "m2", Why: "interrupted before it"}}
+	dir := t.TempDir()
+	if err := bench.Save(dir, "suite", c, []*bench.Report{r}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "suite.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`not all passes: interrupted\n`,
+		`first +1 +2\.00 +3\.0 +1\.00 .*0, 0, 1 of 1\n`, // 6 prefixes in 2 s
+		`second +1 +3\.00 +2\.0 +1\.50 .*0\.5, 0\.5, 1 of 1\n`,
+		`broken +missing: it has no weights\n`, `other +missing: one pass read 1 prefixes and the other 2\n`, `late +missing: interrupted\n`,
+		`not installed +missing: no module\n`, `m2 is missing: interrupted before it\n`,
+	} {
+		if !regexp.MustCompile(want).Match(text) {
+			t.Errorf("suite.txt lacks %s:\n%s", want, text)
+		}
+	}
+	file, err := os.Open(filepath.Join(dir, "suite.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	lines, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	column := map[string]int{}
+	for i, name := range lines[0] {
+		column[name] = i
+	}
+	var got []string
+	for _, l := range lines[1:] {
+		got = append(got, strings.Join([]string{l[column["model"]], l[column["contestant"]], l[column["pass"]], l[column["seconds"]], l[column["missing"]]}, "|"))
+	}
+	if diff := cmp.Diff([]string{
+		"m1|first|1|2|", "m1|second|1|3|", "m1|broken|||it has no weights", "m1|other|||one pass read 1 prefixes and the other 2", "m1|late|||interrupted",
+		"m1|not installed|||no module", "m2||||interrupted before it",
+	}, got); diff != "" {
+		t.Error(diff)
+	}
+
+	// Without the first there is nothing that others are a multiple of.
+	measured[0].Seconds, measured[0].CPU, measured[0].Err = nil, nil, errors.New("it is out of memory")
+	var b strings.Builder
+	if err := bench.WriteText(&b, c, []*bench.Report{r}); err != nil || !regexp.MustCompile(`second +1 +3\.00 +2\.0 +– `).MatchString(b.String()) || !strings.Contains(b.String(), "missing: it is out of memory") {
+		t.Errorf("%v\n%s", err, b.String())
 	}
 }
 
@@ -178,7 +262,7 @@ func TestSuite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, want := range map[string][]string{
-		"suite.txt": {r.Name, "modellog v9.9-test", "modellog probct run", "1.00", "skipped: it is not there"},
+		"suite.txt": {r.Name, "modellog v9.9-test", "modellog probct run", "1.00", "missing: it is not there"},
 		"suite.csv": {"contestant", r.Name + ",native,"},
 	} {
 		text, err := os.ReadFile(filepath.Join(dir, file))

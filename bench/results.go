@@ -1,31 +1,76 @@
 package bench
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/google/renameio/v2"
 
 	"github.com/modellog/modellog/evals/manifest"
 	"github.com/modellog/modellog/lm"
 )
 
-// Report is what is known at the end about one model: its contestants, the first of which
-// the others are compared with, and the reasons why some are missing.
+// Report is what is known about one model: its contestants, the first of which the others
+// are compared with, and the peers that could not be had. A contestant without a pass is
+// written as missing, with its error or with what ended the run.
 type Report struct {
 	Model     lm.Info
 	Suite     *Suite
 	Reference Pass // whose log-probabilities the others' are compared with
 	Measured  []*Measured
 	Skipped   []Skipped
+	Ended     string // why the run ended before all passes; "" where it did not
 }
 
-// Skipped is a peer that could not be had.
+// Skipped is a peer or a model that could not be had.
 type Skipped struct{ Name, Why string }
+
+// Passes is how many there are of all contestants.
+func (r *Report) Passes() int {
+	n := 0
+	for _, m := range r.Measured {
+		n += len(m.Seconds)
+	}
+	return n
+}
+
+// missing says why a contestant has no time, or why its time says nothing: a pass that
+// cannot be compared with the reference did other work. It is "" for one that has one.
+func (r *Report) missing(m *Measured) (why string, d *Difference) {
+	switch {
+	case len(m.Seconds) == 0 && m.Err != nil:
+		return m.Err.Error(), nil
+	case len(m.Seconds) == 0:
+		return cmp.Or(r.Ended, "it had no turn"), nil
+	case m.Last.LogP == nil || r.Reference.LogP == nil:
+		return "", nil
+	}
+	compared, err := Compare(r.Reference, m.Last)
+	if err != nil {
+		return err.Error(), nil
+	}
+	return "", &compared
+}
+
+// absent are the contestants and peers without a time.
+func (r *Report) absent() []Skipped {
+	var out []Skipped
+	for _, m := range r.Measured {
+		if why, _ := r.missing(m); why != "" {
+			out = append(out, Skipped{m.Name(), why})
+		}
+	}
+	return append(out, r.Skipped...)
+}
 
 // Circumstances say what ran: the program, its commit, the machine, how busy it was.
 type Circumstances struct {
@@ -33,6 +78,7 @@ type Circumstances struct {
 	Load     string // averages over 1, 5 and 15 minutes at the beginning; "" where the system does not tell
 	Threads  int    // that each contestant has
 	Versions []string
+	Missing  []Skipped // models that have no report
 }
 
 // NewCircumstances looks at the program and the machine.
@@ -53,28 +99,42 @@ func WriteText(w io.Writer, c Circumstances, reports []*Report) error {
 	p.f("processor features %s\n", strings.Join(c.Machine.Features, " "))
 	for _, r := range reports {
 		p.f("\n%s (%s, %s precision): %d events after %d distinct prefixes of %d tokens, %d of them read by modellog\n", r.Model.Name, r.Model.Quantization, r.Model.Precision, r.Suite.Events, len(r.Suite.Prefixes), r.Suite.Tokens, r.Suite.Read)
-		p.f("  %-58s %8s %8s %7s %7s %7s   %s\n", "", "shortest", "prefixes", "× the", "least", "× the", "difference in log P")
-		p.f("  %-58s %8s %8s %7s %7s %7s   %s\n", "", fmt.Sprintf("of %d, s", len(r.Measured[0].Seconds)), "per s", "first", "CPU s", "first", "most, mean, of")
-		first := r.Measured[0].Best()
-		firstCPU, _ := r.Measured[0].BestCPU()
+		if r.Ended != "" {
+			p.f("  not all passes: %s\n", r.Ended)
+		}
+		p.f("  %-58s %6s %8s %8s %7s %7s %7s   %s\n", "", "passes", "shortest", "prefixes", "× the", "least", "× the", "difference in log P")
+		p.f("  %-58s %6s %8s %8s %7s %7s %7s   %s\n", "", "", "s", "per s", "first", "CPU s", "first", "most, mean, of")
 		for _, m := range r.Measured {
+			why, d := r.missing(m)
+			if why != "" {
+				continue
+			}
 			difference := "–"
-			if m.Last.LogP != nil {
-				d, err := Compare(r.Reference, m.Last)
-				if err != nil {
-					return fmt.Errorf("%s: %w", m.Name(), err)
-				}
+			if d != nil {
 				difference = fmt.Sprintf("%.2g, %.2g, %d of %d", d.Most, d.Mean, d.Compared, d.Events)
 			}
-			cpu, ratio := "–", "–"
-			if s, ok := m.BestCPU(); ok && firstCPU > 0 {
-				cpu, ratio = fmt.Sprintf("%.2f", s), fmt.Sprintf("%.2f", s/firstCPU)
+			// Without a pass of the first there is nothing that the others are a multiple of.
+			ratio, cpu, ratioCPU := "–", "–", "–"
+			if first := r.Measured[0]; len(first.Seconds) > 0 {
+				ratio = fmt.Sprintf("%.2f", m.Best()/first.Best())
 			}
-			p.f("  %-26s %-31s %8.2f %8.1f %7.2f %7s %7s   %s\n", m.Name(), m.Setting(), m.Best(), float64(len(r.Suite.Prefixes))/m.Best(), m.Best()/first, cpu, ratio, difference)
+			if s, ok := m.BestCPU(); ok {
+				cpu = fmt.Sprintf("%.2f", s)
+				if first, ok := r.Measured[0].BestCPU(); ok && first > 0 {
+					ratioCPU = fmt.Sprintf("%.2f", s/first)
+				}
+			}
+			if m.Err != nil {
+				difference += "; then it failed: " + m.Err.Error()
+			}
+			p.f("  %-26s %-31s %6d %8.2f %8.1f %7s %7s %7s   %s\n", m.Name(), m.Setting(), len(m.Seconds), m.Best(), float64(len(r.Suite.Prefixes))/m.Best(), ratio, cpu, ratioCPU, difference)
 		}
-		for _, s := range r.Skipped {
-			p.f("  %-26s skipped: %s\n", s.Name, s.Why)
+		for _, s := range r.absent() {
+			p.f("  %-26s missing: %s\n", s.Name, s.Why)
 		}
+	}
+	for _, s := range c.Missing {
+		p.f("\n%s is missing: %s\n", s.Name, s.Why)
 	}
 	return p.err
 }
@@ -90,18 +150,22 @@ func (p *printer) f(format string, args ...any) {
 	}
 }
 
-// WriteCSV writes reports with a line for each pass.
+// WriteCSV writes reports with a line for each pass, and one for each contestant or model
+// that is missing, which has the reason and no times.
 func WriteCSV(w io.Writer, c Circumstances, reports []*Report) error {
 	out := csv.NewWriter(w)
-	lines := [][]string{{"date", "version", "cpu", "threads", "model", "precision", "events", "prefixes", "tokens", "tokens_read", "contestant", "setting", "pass", "seconds", "cpu_seconds", "logp_compared", "logp_most", "logp_mean"}}
+	lines := [][]string{{"date", "version", "cpu", "threads", "model", "precision", "events", "prefixes", "tokens", "tokens_read", "contestant", "setting", "pass", "seconds", "cpu_seconds", "logp_compared", "logp_most", "logp_mean", "missing"}}
+	of := []string{c.Started.Format(time.RFC3339), c.Program.Version, c.Machine.CPU, strconv.Itoa(c.Threads)}
 	for _, r := range reports {
+		of := append(slices.Clone(of), r.Model.Name, r.Model.Precision,
+			strconv.Itoa(r.Suite.Events), strconv.Itoa(len(r.Suite.Prefixes)), strconv.Itoa(r.Suite.Tokens), strconv.Itoa(r.Suite.Read))
 		for _, m := range r.Measured {
+			why, d := r.missing(m)
+			if why != "" {
+				continue
+			}
 			compared := []string{"", "", ""}
-			if m.Last.LogP != nil {
-				d, err := Compare(r.Reference, m.Last)
-				if err != nil {
-					return fmt.Errorf("%s: %w", m.Name(), err)
-				}
+			if d != nil {
 				compared = []string{strconv.Itoa(d.Compared), number(d.Most), number(d.Mean)}
 			}
 			for i, s := range m.Seconds {
@@ -109,34 +173,33 @@ func WriteCSV(w io.Writer, c Circumstances, reports []*Report) error {
 				if len(m.CPU) == len(m.Seconds) {
 					cpu = number(m.CPU[i])
 				}
-				lines = append(lines, append([]string{
-					c.Started.Format(time.RFC3339), c.Program.Version, c.Machine.CPU, strconv.Itoa(c.Threads), r.Model.Name, r.Model.Precision,
-					strconv.Itoa(r.Suite.Events), strconv.Itoa(len(r.Suite.Prefixes)), strconv.Itoa(r.Suite.Tokens), strconv.Itoa(r.Suite.Read),
-					m.Name(), m.Setting(), strconv.Itoa(i + 1), number(s), cpu,
-				}, compared...))
+				lines = append(lines, slices.Concat(of, []string{m.Name(), m.Setting(), strconv.Itoa(i + 1), number(s), cpu}, compared, []string{""}))
 			}
 		}
+		for _, s := range r.absent() {
+			lines = append(lines, slices.Concat(of, []string{s.Name, "", "", "", "", "", "", "", s.Why}))
+		}
+	}
+	for _, s := range c.Missing {
+		lines = append(lines, slices.Concat(of, []string{s.Name}, make([]string, 13), []string{s.Why}))
 	}
 	return out.WriteAll(lines)
 }
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
-// Save writes both forms into a folder, as name.txt and name.csv.
+// Save writes both forms into a folder, as name.txt and name.csv, in the place of what an
+// earlier run wrote.
 func Save(dir, name string, c Circumstances, reports []*Report) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
 	for ending, write := range map[string]func(io.Writer, Circumstances, []*Report) error{".txt": WriteText, ".csv": WriteCSV} {
-		f, err := os.Create(filepath.Join(dir, name+ending))
-		if err != nil {
+		var b bytes.Buffer
+		if err := write(&b, c, reports); err != nil {
 			return err
 		}
-		err = write(f, c, reports)
-		if closeErr := f.Close(); err == nil {
-			err = closeErr
-		}
-		if err != nil {
+		if err := renameio.WriteFile(filepath.Join(dir, name+ending), b.Bytes(), 0o644); err != nil {
 			return err
 		}
 	}

@@ -26,6 +26,7 @@ type progress struct {
 	label   string
 	done    int
 	total   int
+	bytes   bool      // done and total are bytes
 	began   time.Time // when the first of the cell's slow things began
 	started time.Time // when this one did
 	id      string    // of the display, once there is one
@@ -36,16 +37,21 @@ type progress struct {
 
 // Progress shows how far something slow in the cell that runs has come. A total of
 // 0 is one that is not known; done == total is the end.
-func (k *Kernel) Progress(label string, done, total int) {
+func (k *Kernel) Progress(label string, done, total int) { k.report(label, done, total, false) }
+
+// ProgressBytes is Progress of what is counted in bytes.
+func (k *Kernel) ProgressBytes(label string, done, total int) { k.report(label, done, total, true) }
+
+func (k *Kernel) report(label string, done, total int, bytes bool) {
 	k.mu.Lock()
 	c := k.running
 	k.mu.Unlock()
 	if c != nil {
-		c.out.progress.report(label, done, total)
+		c.out.progress.report(label, done, total, bytes)
 	}
 }
 
-func (p *progress) report(label string, done, total int) {
+func (p *progress) report(label string, done, total int, bytes bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
@@ -61,7 +67,7 @@ func (p *progress) report(label string, done, total int) {
 		p.started = now
 		p.label = label
 	}
-	p.done, p.total = done, total
+	p.done, p.total, p.bytes = done, total, bytes
 	if p.timer == nil {
 		p.timer = time.AfterFunc(max(redraw, slow-now.Sub(p.began)), p.draw)
 	}
@@ -92,7 +98,7 @@ func (p *progress) text() (plain, markup string) {
 		return plain, `<progress></progress> ` + html.EscapeString(plain)
 	}
 	figures := fmt.Sprintf("%d of %d", p.done, p.total)
-	if p.total >= 1<<20 { // bytes
+	if p.bytes {
 		figures = fmt.Sprintf("%d of %d MB", p.done>>20, p.total>>20)
 	}
 	if p.done > 0 && elapsed > time.Second {

@@ -58,7 +58,7 @@ func (r remote) Eval(ctx context.Context, program string, only bool, emit func(c
 	if only {
 		stmts, err := syntax.Parse("", program)
 		if err != nil {
-			return asRemote(err)
+			return connect.AsError(err)
 		}
 		i := slices.IndexFunc(stmts, func(s syntax.Stmt) bool { _, ok := s.(*syntax.Definition); return !ok })
 		if i >= 0 {
@@ -79,7 +79,7 @@ func (r remote) Eval(ctx context.Context, program string, only bool, emit func(c
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return asRemote(k.evalLocked(ctx, program, func(result lang.Result) error {
+	return connect.AsError(k.evalLocked(ctx, program, func(result lang.Result) error {
 		forms, err := lang.Forms(result)
 		if err != nil {
 			return err
@@ -90,15 +90,6 @@ func (r remote) Eval(ctx context.Context, program string, only bool, emit func(c
 		}
 		return emit(connect.Result{JSON: own, Data: forms})
 	}))
-}
-
-// asRemote keeps the place of a mistake.
-func asRemote(err error) error {
-	var mistake *lang.Error
-	if errors.As(err, &mistake) {
-		return &connect.Error{Message: mistake.Error(), Detail: mistake.Detail(), Line: int(mistake.Start.Line), Column: int(mistake.Start.Col)}
-	}
-	return err
 }
 
 // Names lists what is defined.

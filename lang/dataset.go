@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,6 +115,29 @@ func (s *Session) Measure(ctx context.Context, data Dataset, yield func(*Row) er
 	return m.all(ctx, yield)
 }
 
+// Resolve finds the tokens of a dataset's events and hands over its rows in their order, as Measure does, without
+// asking the model what it says of them: their events have a prefix and a token and nothing else, and there
+// are no scores. A row that Measure would find bad for its text or its tokens is bad here.
+func (s *Session) Resolve(ctx context.Context, data Dataset, yield func(*Row) error) error {
+	m, err := s.open(data)
+	if err != nil {
+		return err
+	}
+	defer m.in.close()
+	return m.each(ctx, func(r *pendingRow) error {
+		if r.g != nil {
+			for _, v := range r.g.vars {
+				var e RowEvent
+				if v.step != nil {
+					e.Prefix, e.Piece = v.step.PrefixText, v.step.Piece
+				}
+				r.Events = append(r.Events, e)
+			}
+		}
+		return yield(&r.Row)
+	})
+}
+
 // open opens a dataset's file.
 func (s *Session) open(data Dataset) (*measuring, error) {
 	path, err := s.abs(data.File, s.opts.Dir)
@@ -136,17 +160,17 @@ func (s *Session) open(data Dataset) (*measuring, error) {
 	return m, nil
 }
 
-// mostSteps is how many token events Prefetch holds.
+// mostSteps is how many token events Prefetch holds where the session's options do not say.
 const mostSteps = 200_000
 
 // Prefetch asks the model for all events of datasets, so that Measure finds them in the
 // session's cache: a prefix that occurs in several of them is read once, for all that is
-// asked of it. Of more than some hundred thousand events, so many at a time are
-// held. Rows that cannot be measured are passed over.
+// asked of it. Of more events than [Options].Hold, so many at a time are held. Rows that cannot be measured are passed over.
 func (s *Session) Prefetch(ctx context.Context, datasets ...Dataset) error {
 	var steps []event.Step
 	seen := map[string]bool{}
 	var cals []calibrate.Calibration
+	hold := cmp.Or(max(s.opts.Hold, 0), mostSteps)
 	read := func() error {
 		if len(steps) == 0 {
 			return nil
@@ -175,7 +199,7 @@ func (s *Session) Prefetch(ctx context.Context, datasets ...Dataset) error {
 					steps = append(steps, *v.step)
 				}
 			}
-			if len(steps) < mostSteps {
+			if len(steps) < hold {
 				return nil
 			}
 			return read()
@@ -239,10 +263,6 @@ func (s *Session) newMeasuring(u *unit, data Dataset, holes []string, in *rows) 
 		return nil, errors.New("a dataset needs at least one schema")
 	}
 	m.progress = s.progress("run " + m.schemas[0].name)
-	if m.total >= 1_000_000 { // so large a number would be taken for bytes
-		thousands := s.progress("run " + m.schemas[0].name + ", thousands of rows")
-		m.progress = func(done, total int) { thousands(done/1000, total/1000) }
-	}
 	return m, nil
 }
 

@@ -70,6 +70,9 @@ type Options struct {
 	// Progress is told how far something slow has come; total is 0 where
 	// it is not known, and done == total at the end.
 	Progress func(label string, done, total int)
+	// Hold is how many token events [Session.Prefetch] holds at a time, of some 1.7 kB each; 200,000 where it is
+	// 0. A prefix is read once for all events that are held together.
+	Hold int
 	// Warn is told of what went wrong without stopping anything.
 	Warn func(msg string)
 	// Dir is where relative paths start, except those in a file that is

@@ -17,17 +17,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/mattn/go-runewidth"
 	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/internal/modeltest"
 	"github.com/modellog/modellog/lang"
 	"github.com/modellog/modellog/lm"
 )
 
 // session starts a session whose default model is counted from the corpus.
-func session(t testing.TB, models ...*ngram) *lang.Session {
+func session(t testing.TB, models ...*modeltest.Bigram) *lang.Session {
 	t.Helper()
-	byName := map[string]*ngram{"ngram": newNgram(corpus, 0), "top": newNgram(corpus, 20)}
-	byName["top"].info.Name, byName["top"].info.Digest = "top", "1"
+	byName := map[string]*modeltest.Bigram{"ngram": modeltest.NewBigram(modeltest.Corpus, 0), "top": modeltest.NewBigram(modeltest.Corpus, 20)}
+	byName["top"].Model.Name, byName["top"].Model.Digest = "top", "1"
 	for _, m := range models {
-		byName[m.info.Name] = m
+		byName[m.Model.Name] = m
 	}
 	s := lang.New(lang.Options{
 		Model: "ngram",
@@ -163,9 +164,9 @@ func runChunk(t *testing.T, chunk string) {
 
 // TestReport holds a report against what the model's counts give by hand.
 func TestReport(t *testing.T) {
-	m := newNgram(corpus, 0)
+	m := modeltest.NewBigram(modeltest.Corpus, 0)
 	s := session(t, m)
-	p1, p2 := m.after("A dog is a", " dog"), m.after("A dog is a", " mammal")
+	p1, p2 := m.P("A dog is a", " dog"), m.P("A dog is a", " mammal")
 	// C of Eq. 4 by its definition: the entropy of the renormalised nucleus.
 	tokens, _ := m.Tokenize(context.Background(), "A dog is a")
 	c := nucleusEntropy(m, tokens[len(tokens)-1], 0.95)
@@ -211,17 +212,17 @@ rule`)
 		tolerance("∂WMC", x.Grad, want.grad)
 	}
 	// A second look, from another formula, does not run the model.
-	reads := m.reads
+	reads := m.Reads
 	eval(t, s, `wmc(dog xor mammal); `+"\n"+`M("A dog is a", "mammal")`)
-	if m.reads != reads {
+	if m.Reads != reads {
 		t.Error("the model was run again")
 	}
 }
 
-func nucleusEntropy(m *ngram, last lm.Token, p float64) float64 {
+func nucleusEntropy(m *modeltest.Bigram, last lm.Token, p float64) float64 {
 	var ps []float64
-	for t := range m.pieces {
-		ps = append(ps, m.p(last, lm.Token(t)))
+	for t := range m.Pieces {
+		ps = append(ps, m.Next(last, lm.Token(t)))
 	}
 	mass, h := 0.0, 0.0
 	for mass < p {
@@ -262,14 +263,14 @@ func TestSameEvent(t *testing.T) {
 // TestMultiToken: a target of several tokens is the conjunction of its tokens,
 // each in its own context.
 func TestMultiToken(t *testing.T) {
-	m := newNgram(corpus, 0)
+	m := modeltest.NewBigram(modeltest.Corpus, 0)
 	s := session(t, m)
 	eval(t, s, "%calibration raw")
 	r := last[*lang.Report](t, eval(t, s, `M("A dog is", "an animal")`))
 	if len(r.Events) != 1 || len(r.Events[0].Tokens) != 2 {
 		t.Fatalf("got %+v", r.Events)
 	}
-	want := m.after("A dog is", " an") * m.after("A dog is an", " animal")
+	want := m.P("A dog is", " an") * m.P("A dog is an", " animal")
 	if math.Abs(r.WMC.Lo-want) > 1e-6 {
 		t.Errorf("WMC is %v, want %v", r.WMC, want)
 	}
@@ -282,7 +283,7 @@ func TestMultiToken(t *testing.T) {
 	}
 	// The likelihood formula of a text is the model's likelihood under raw probabilities (Proposition 1).
 	loss := number(t, s, `loss(likelihood("A dog is", "a mammal."))`)
-	near(t, "likelihood", math.Round(loss*1e6), math.Round(-1e6*math.Log(m.after("A dog is", " a")*m.after("A dog is a", " mammal")*m.after(" mammal", "."))))
+	near(t, "likelihood", math.Round(loss*1e6), math.Round(-1e6*math.Log(m.P("A dog is", " a")*m.P("A dog is a", " mammal")*m.P(" mammal", "."))))
 	// The top rung of its ladder too.
 	l := last[*lang.Ladder](t, eval(t, s, `ladder("A dog is", "a mammal.")`))
 	near(t, "the last rung", l.Rungs[2].LogWMC.Lo, -loss)
@@ -525,8 +526,8 @@ func TestHugeFormulas(t *testing.T) {
 // TestInterrupt: a context that is done stops a program promptly, what was
 // emitted stays, and the session goes on.
 func TestInterrupt(t *testing.T) {
-	m := newNgram(corpus, 0)
-	m.info.Name, m.block = "slow", make(chan struct{})
+	m := modeltest.NewBigram(modeltest.Corpus, 0)
+	m.Model.Name, m.Block = "slow", make(chan struct{})
 	s := session(t, m)
 	eval(t, s, "%model slow\na = prob(0.3)")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -540,7 +541,7 @@ func TestInterrupt(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || len(results) != 1 || time.Since(start) > 5*time.Second {
 		t.Errorf("got %v, %d results after %v", err, len(results), time.Since(start))
 	}
-	close(m.block)
+	close(m.Block)
 	near(t, "b", number(t, s, "wmc(b)"), 0.3)
 	if _, err := try(s, "c"); err == nil {
 		t.Error("what came after the interrupt was done")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mattn/go-runewidth"
 	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/internal/modeltest"
 	"github.com/modellog/modellog/lang"
 	"github.com/modellog/modellog/lm"
 )
@@ -84,8 +85,8 @@ func TestLadderRho(t *testing.T) {
 // are listed.
 func TestModelsByUpperEnds(t *testing.T) {
 	// Of the two most probable tokens only: the intervals are wide.
-	one := newNgram(corpus, 2)
-	one.info.Name, one.info.Digest = "two", "2"
+	one := modeltest.NewBigram(modeltest.Corpus, 2)
+	one.Model.Name, one.Model.Digest = "two", "2"
 	s := session(t, one)
 	const events = `%model two
 a = M("A dog is a", "mammal")
@@ -135,7 +136,7 @@ d = M("A trout is", "an")
 
 // dying is a model that stops answering.
 type dying struct {
-	*ngram
+	*modeltest.Bigram
 	left int // batches
 }
 
@@ -145,7 +146,7 @@ func (m *dying) Read(ctx context.Context, prefixes [][]lm.Token, yield func(int,
 	if m.left--; m.left < 0 {
 		return errDied
 	}
-	return m.ngram.Read(ctx, prefixes, yield)
+	return m.Bigram.Read(ctx, prefixes, yield)
 }
 
 // TestRunFails: a model that fails in the third batch costs no row of the first two.
@@ -158,7 +159,7 @@ func TestRunFails(t *testing.T) {
 	}
 	path := file(t, dir, "rows.csv", rows.String())
 	s := lang.New(lang.Options{Model: "dying", Open: func(context.Context, string) (lm.Model, error) {
-		return &dying{newNgram(corpus, 0), 2}, nil
+		return &dying{modeltest.NewBigram(modeltest.Corpus, 0), 2}, nil
 	}})
 	results, err := try(s, "f(x, a) = M(x, a) | prob(0.5)\n%run f "+path)
 	var mistake *lang.Error

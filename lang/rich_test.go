@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/internal/modeltest"
 	"github.com/modellog/modellog/lang"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/logic"
@@ -195,11 +196,11 @@ func TestRichTooltips(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := strings.Join(tips, "\n")
-		m := newNgram(corpus, 0)
+		m := modeltest.NewBigram(modeltest.Corpus, 0)
 		if strings.Count(plain, long) > 1 || !strings.Contains(plain, "…") || !strings.Contains(all, long+"▸ an") || !strings.Contains(all, long+" an▸ animal") {
 			t.Errorf("%s\n%s", plain, all)
 		}
-		if want := fmt.Sprintf("%d “ is” ▸ %d “ an”", m.ids[" is"], m.ids[" an"]); !strings.Contains(all, want) {
+		if want := fmt.Sprintf("%d “ is” ▸ %d “ an”", m.IDs[" is"], m.IDs[" an"]); !strings.Contains(all, want) {
 			t.Errorf("%s is not in %s", want, all)
 		}
 	}
@@ -208,7 +209,7 @@ func TestRichTooltips(t *testing.T) {
 // TestPrompts: JSON says in full what was asked, token by token; in a long text once.
 func TestPrompts(t *testing.T) {
 	s := session(t)
-	m := newNgram(corpus, 0)
+	m := modeltest.NewBigram(modeltest.Corpus, 0)
 	type step struct {
 		Token  lm.Token
 		Prompt []lm.Token
@@ -228,7 +229,7 @@ func TestPrompts(t *testing.T) {
 		return r.Events[0].Steps
 	}
 	got := steps(`M("A dog is", "an animal")`)
-	id := func(piece string) lm.Token { return m.ids[piece] }
+	id := func(piece string) lm.Token { return m.IDs[piece] }
 	prompt := []lm.Token{0, id("A"), id(" dog"), id(" is")}
 	want := []step{
 		{id(" an"), prompt, []string{"", "A", " dog", " is"}},
@@ -242,7 +243,11 @@ func TestPrompts(t *testing.T) {
 			t.Error("a prompt that nobody was asked")
 		}
 	}
-	s = session(t, func() *ngram { m := newNgram(corpus, 0); m.info.Name, m.info.Context = "wide", 400; return m }())
+	s = session(t, func() *modeltest.Bigram {
+		m := modeltest.NewBigram(modeltest.Corpus, 0)
+		m.Model.Name, m.Model.Context = "wide", 400
+		return m
+	}())
 	eval(t, s, "%model wide")
 	long := steps(`ladder("` + strings.Repeat("A dog is a mammal. ", 30) + `")`)
 	if len(long) < 100 || len(long[0].Prompt) != 1 || long[1].Prompt != nil {

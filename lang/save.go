@@ -126,7 +126,8 @@ func (s *Session) writeDefinitions(b *bytes.Buffer) {
 	}
 }
 
-// writeFile writes a file whole or not at all.
+// writeFile writes a file whole or not at all. (By hand, as package plots does it: renameio is not for Windows, where both
+// rooms are used.)
 func writeFile(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".modellog-*")
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modellog/modellog/internal/modeltest"
 	"github.com/modellog/modellog/lang"
 	"github.com/modellog/modellog/lm"
 )
@@ -14,11 +15,11 @@ import (
 // namesakes is a server's model whose name for the most probable token is that of
 // another one, too.
 type namesakes struct {
-	*ngram
+	*modeltest.Bigram
 }
 
 func (m namesakes) Read(ctx context.Context, prefixes [][]lm.Token, yield func(int, lm.Distribution) error) error {
-	return m.ngram.Read(ctx, prefixes, func(i int, d lm.Distribution) error {
+	return m.Bigram.Read(ctx, prefixes, func(i int, d lm.Distribution) error {
 		d.Among = map[int][]lm.Token{0: {d.Top[0].Token, 1 - min(1, d.Top[0].Token)}}
 		return yield(i, d)
 	})
@@ -27,7 +28,7 @@ func (m namesakes) Read(ctx context.Context, prefixes [][]lm.Token, yield func(i
 // A token that is a guess has a mark, in JSON the ids that it may be, and a note.
 func TestTopMarksGuesses(t *testing.T) {
 	s := lang.New(lang.Options{Model: "server", Dir: t.TempDir(), Open: func(context.Context, string) (lm.Model, error) {
-		return namesakes{newNgram(corpus, 20)}, nil
+		return namesakes{modeltest.NewBigram(modeltest.Corpus, 20)}, nil
 	}})
 	defer s.Close()
 	table := last[*lang.Table](t, eval(t, s, `top("A dog is", 3)`))

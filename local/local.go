@@ -23,6 +23,7 @@ import (
 	"sync"
 
 	"github.com/modellog/modellog"
+	"github.com/modellog/modellog/kernel/connect"
 	"github.com/modellog/modellog/lang"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/lm/open"
@@ -110,7 +111,7 @@ func (b *backend) Eval(ctx context.Context, program string, emit func(modellog.R
 	if b.closed {
 		return errClosed
 	}
-	err := b.session.Eval(ctx, "", program, func(r lang.Result) error {
+	return connect.AsError(b.session.Eval(ctx, "", program, func(r lang.Result) error {
 		forms, err := lang.Forms(r)
 		if err != nil {
 			return err
@@ -120,11 +121,7 @@ func (b *backend) Eval(ctx context.Context, program string, emit func(modellog.R
 			return fmt.Errorf("encoding a %s: %w", r.Kind(), err)
 		}
 		return emit(modellog.Result{Kind: r.Kind(), JSON: own, Forms: forms})
-	})
-	if mistake, ok := errors.AsType[*lang.Error](err); ok {
-		return &modellog.Error{Message: mistake.Error(), Detail: mistake.Detail(), Line: int(mistake.Start.Line), Column: int(mistake.Start.Col)}
-	}
-	return err
+	}))
 }
 
 func (b *backend) Names(context.Context) ([]modellog.Name, error) {

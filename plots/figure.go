@@ -184,6 +184,7 @@ func (f *Figure) Save(path string) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	// By hand: renameio is not for Windows, where this room is used, too.
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".figure-*"+ext)
 	if err != nil {
 		return fmt.Errorf("saving a figure: %w", err)

@@ -38,6 +38,7 @@ func main() {
 	slog.SetLogLoggerLevel(slog.LevelWarn) // the engine tells of each step
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second interruption ends the program at once
 	if err := o.run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench-suite:", err)
 		os.Exit(1)
@@ -65,11 +66,21 @@ func (o *options) run(ctx context.Context) error {
 	}
 	c := bench.NewCircumstances("bench-suite", o.version, o.threads)
 	var reports []*bench.Report
+	var failed []error
+	passes := 0
 	for name := range strings.SplitSeq(o.models, ",") {
 		r, versions, err := o.model(ctx, models, suite, name)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		if ctx.Err() != nil {
+			err = errInterrupted
 		}
+		if err != nil && !errors.Is(err, errInterrupted) {
+			failed = append(failed, fmt.Errorf("%s: %w", name, err))
+		}
+		if r == nil {
+			c.Missing = append(c.Missing, bench.Skipped{Name: name, Why: err.Error()})
+			continue
+		}
+		passes += r.Passes()
 		reports = append(reports, r)
 		for _, v := range versions {
 			if !slices.Contains(c.Versions, v) {
@@ -77,13 +88,23 @@ func (o *options) run(ctx context.Context) error {
 			}
 		}
 	}
-	if err := bench.WriteText(os.Stdout, c, reports); err != nil || o.out == "" {
-		return err
+	if ctx.Err() != nil {
+		failed = append(failed, errInterrupted)
 	}
-	return bench.Save(o.out, "suite", c, reports)
+	if passes == 0 { // the results of an earlier run are worth more
+		return errors.Join(append(failed, errors.New("no pass ended, and nothing is written"))...)
+	}
+	failed = append(failed, bench.WriteText(os.Stdout, c, reports))
+	if o.out != "" {
+		failed = append(failed, bench.Save(o.out, "suite", c, reports))
+	}
+	return errors.Join(failed...)
 }
 
-// model measures all contestants on one model.
+var errInterrupted = errors.New("the run was interrupted")
+
+// model measures all contestants on one model. Of a run that is interrupted the report has
+// what there is by then; it is nil where the model itself could not be had.
 func (o *options) model(ctx context.Context, models *store.Store, suite *probct.Suite, name string) (*bench.Report, []string, error) {
 	cacheDir, err := store.CacheDir()
 	if err != nil {
@@ -102,6 +123,9 @@ func (o *options) model(ctx context.Context, models *store.Store, suite *probct.
 		return nil, nil, err
 	}
 	defer m.Close()
+	if ctx.Err() != nil {
+		return nil, nil, errInterrupted
+	}
 	tell("%s: modellog loads the weights and reads once", name)
 	work, err := bench.NewSuite(ctx, m, suite, o.rows)
 	if err != nil {
@@ -115,10 +139,10 @@ func (o *options) model(ctx context.Context, models *store.Store, suite *probct.
 			tell("%s: %s loads the weights and tries itself out", name, p.Name)
 			peer, more, end, err := o.start(ctx, work, p, cacheDir, digest)
 			if ctx.Err() != nil {
-				return nil, nil, ctx.Err()
+				err = errInterrupted
 			}
 			if err != nil {
-				tell("%s: %s is skipped: %v", name, p.Name, err)
+				tell("%s: %s is missing: %v", name, p.Name, err)
 				r.Skipped = append(r.Skipped, bench.Skipped{Name: p.Name, Why: err.Error()})
 				continue
 			}
@@ -127,25 +151,19 @@ func (o *options) model(ctx context.Context, models *store.Store, suite *probct.
 			versions = append(versions, append(peer.Versions(), more...)...)
 		}
 	}
-	measured, err := bench.Interleave(ctx, contestants, o.repeats, func(who string, seconds float64) {
+	r.Measured, err = bench.Interleave(ctx, contestants, o.repeats, func(who string, seconds float64) {
 		tell("%s: %s %.2f s", name, who, seconds)
 	})
 	if err != nil {
-		return nil, nil, err
+		r.Ended = errInterrupted.Error()
 	}
-	for i, m := range measured {
-		switch {
-		case m.Err == nil:
-			r.Measured = append(r.Measured, m)
-		case i < 2:
-			return nil, nil, fmt.Errorf("%s: %w", m.Name(), m.Err)
-		default:
-			tell("%s: %s is left out: %v", name, m.Name(), m.Err)
-			r.Skipped = append(r.Skipped, bench.Skipped{Name: m.Name(), Why: m.Err.Error()})
+	for _, m := range r.Measured {
+		if m.Err != nil {
+			tell("%s: %s failed: %v", name, m.Name(), m.Err)
 		}
 	}
-	r.Reference = measured[1].Last // the command keeps its readings to itself
-	return r, versions, nil
+	r.Reference = r.Measured[1].Last // the command keeps its readings to itself
+	return r, versions, errors.Join(r.Measured[0].Err, r.Measured[1].Err)
 }
 
 // variants are the ways in which a peer is asked.

@@ -18,7 +18,7 @@ func (c *countCmd) Run(ctx context.Context, std streams) error {
 		name = "standard input"
 	}
 	cnf, err := interruptible(ctx, func() (*logic.CNF, error) {
-		in, err := input(c.File, std)
+		in, err := input(c.File, "a formula in DIMACS form", std)
 		if err != nil {
 			return nil, err
 		}

@@ -75,7 +75,11 @@ func (c *dataGetCmd) Run(ctx context.Context, std streams) error {
 		bar.Wait("fetching " + name)
 		dir, err := s.GetDataset(ctx, name, store.GetOptions{
 			Progress: func(p store.Progress) {
-				bar.Report(fmt.Sprintf("%s %s", p.Stage, name), int(p.Done), int(p.Total))
+				report := bar.ReportBytes
+				if p.Stage == store.Checking {
+					report = bar.Report
+				}
+				report(fmt.Sprintf("%s %s", p.Stage, name), int(p.Done), int(p.Total))
 			},
 			Notice: func(text string) {
 				fmt.Fprintln(bar.Wrap(std.err), text)

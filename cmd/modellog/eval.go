@@ -72,7 +72,7 @@ func (c *evalCmd) read(ctx context.Context, std streams) (name, src string, err 
 		name = c.File
 	}
 	b, err := interruptible(ctx, func() ([]byte, error) {
-		in, err := input(c.File, std)
+		in, err := input(c.File, "a program", std)
 		if err != nil {
 			return nil, err
 		}

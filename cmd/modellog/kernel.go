@@ -109,7 +109,7 @@ func (c *kernelRunCmd) Run(ctx context.Context, std streams) error {
 	}
 	// SIGINT is for the cell that runs; the kernel handles the others itself, too.
 	ctx = context.WithoutCancel(ctx)
-	s, err := c.modelFlags.start(ctx, c.Model, k.Progress, k.Warn) // both are shown in the cells
+	s, err := c.modelFlags.start(ctx, c.Model, reporter{k.Progress, k.ProgressBytes}, k.Warn) // all are shown in the cells
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func (c *modelsGetCmd) Run(ctx context.Context, std streams) error {
 	defer bar.Close()
 	m, err := models.Get(ctx, c.Name, store.GetOptions{
 		Progress: func(p store.Progress) {
-			bar.Report(fmt.Sprintf("%s %s", p.Stage, c.Name), int(p.Done), int(p.Total))
+			bar.ReportBytes(fmt.Sprintf("%s %s", p.Stage, c.Name), int(p.Done), int(p.Total))
 		},
 		Notice: func(text string) {
 			bar.Clear()

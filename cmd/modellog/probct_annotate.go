@@ -13,14 +13,14 @@ import (
 )
 
 type probctAnnotateCmd struct {
-	Paths  []string `arg:"" optional:"" name:"path" help:"The suite's folder; with --report the two files of answers."`
-	As     string   `placeholder:"NAME" help:"Who judges. The answers go to NAME.jsonl in the folder annotations of the suite."`
-	Out    string   `short:"o" type:"path" placeholder:"FILE" help:"File of the answers in place of that one."`
-	N      int      `short:"n" name:"n" default:"50" placeholder:"N" help:"Candidates of each subset. Default: ${default}."`
-	Seed   uint64   `default:"42" placeholder:"N" help:"Seed of the sample; two annotators need the same. Default: ${default}."`
-	Subset []string `placeholder:"NAME" help:"Subset to judge; give it again for more. Default: all."`
-	Report bool     `help:"Print what two annotators and the filter accept, with Cohen's κ, as in Table 5."`
-	Format string   `enum:"text,csv,markdown,latex" default:"text" help:"Form of the report: text, csv, markdown or latex. Default: ${default}."`
+	Paths  []string     `arg:"" optional:"" name:"path" help:"The suite's folder; with --report the two files of answers."`
+	As     string       `placeholder:"NAME" help:"Who judges. The answers go to NAME.jsonl in the folder annotations of the suite."`
+	Out    string       `short:"o" type:"path" placeholder:"FILE" help:"File of the answers in place of that one."`
+	N      positiveFlag `short:"n" name:"n" default:"50" placeholder:"N" help:"Candidates of each subset. Default: ${default}."`
+	Seed   uint64       `default:"42" placeholder:"N" help:"Seed of the sample; two annotators need the same. Default: ${default}."`
+	Subset []string     `placeholder:"NAME" help:"Subset to judge; give it again for more. Default: all."`
+	Report bool         `help:"Print what two annotators and the filter accept, with Cohen's κ, as in Table 5."`
+	Format string       `enum:"text,csv,markdown,latex" default:"text" help:"Form of the report: text, csv, markdown or latex. Default: ${default}."`
 }
 
 func (c *probctAnnotateCmd) Help() string {
@@ -40,14 +40,12 @@ func (c *probctAnnotateCmd) Run(ctx context.Context, std streams) error {
 		return usageError{errors.New("--as says who judges")}
 	case c.Out == "" && (c.As == "." || c.As == ".." || strings.ContainsAny(c.As, `/\`)):
 		return usageError{fmt.Errorf("--as %s is no name of a file; choose one with --out", c.As)}
-	case c.N < 1:
-		return usageError{fmt.Errorf("--n is a number of candidates, and not %d", c.N)}
 	}
 	suite, path := c.Paths[0], c.Out
 	if path == "" {
 		path = filepath.Join(suite, "annotations", c.As+".jsonl")
 	}
-	o := probct.SampleOptions{N: c.N, Seed: c.Seed, Subsets: c.Subset}
+	o := probct.SampleOptions{N: int(c.N), Seed: c.Seed, Subsets: c.Subset}
 	items, decisions, err := probct.Sample(ctx, suite, o)
 	if err != nil {
 		return err

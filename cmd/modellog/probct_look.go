@@ -84,11 +84,14 @@ type probctDiffCmd struct {
 	Dirs        []string        `arg:"" name:"run" type:"path" help:"Folders of one or two runs."`
 	Model       []string        `short:"m" placeholder:"NAME" help:"Model of the first run, and again for that of the second; needed where a run has several."`
 	Calibration calibrationFlag `default:"nucleus-entropy:0.95" help:"Calibration, as METHOD or METHOD:P. Default: ${default}."`
-	Examples    int             `default:"3" help:"How many rows of each subset to show whose ρ fell most, and rose most. Default: ${default}."`
-	Resamples   int             `default:"1000" help:"Resamples of the paired bootstrap. Default: ${default}."`
+	Examples    countFlag       `default:"3" help:"How many rows of each subset to show whose ρ fell most, and rose most. Default: ${default}."`
+	Resamples   positiveFlag    `default:"1000" help:"Resamples of the paired bootstrap. Default: ${default}."`
 	Seed        uint64          `default:"42" help:"Its seed. Default: ${default}."`
 	Format      string          `enum:"text,csv,markdown,latex" default:"text" help:"Form of the table: text, csv, markdown or latex. Default: ${default}."`
 }
+
+// maxResamples bounds what the bootstrap holds: a few numbers for each.
+const maxResamples = 1_000_000
 
 func (c *probctDiffCmd) Run(std streams) error {
 	format, err := table.ParseFormat(c.Format)
@@ -98,8 +101,8 @@ func (c *probctDiffCmd) Run(std streams) error {
 	if len(c.Dirs) > 2 || len(c.Model) > 2 {
 		return usageError{errors.New("two models are compared, of one run or of two")}
 	}
-	if c.Resamples < 1 || c.Examples < 0 {
-		return usageError{errors.New("--resamples is at least 1, and --examples at least 0")}
+	if c.Resamples > maxResamples {
+		return usageError{fmt.Errorf("--resamples is at most %d", maxResamples)}
 	}
 	for _, dir := range c.Dirs {
 		if err := checkRunFolder(dir); err != nil {
@@ -128,8 +131,8 @@ func (c *probctDiffCmd) Run(std streams) error {
 		return usageError{fmt.Errorf("a model of one run is compared with itself; name two models or two runs")}
 	}
 	changes, err := probct.Diff(runs[0], models[0], runs[1], models[1], probct.DiffOptions{
-		Calibration: c.Calibration.Calibration, Examples: c.Examples,
-		Bootstrap: bootstrap.Options{Resamples: c.Resamples, Seed: c.Seed},
+		Calibration: c.Calibration.Calibration, Examples: int(c.Examples),
+		Bootstrap: bootstrap.Options{Resamples: int(c.Resamples), Seed: c.Seed},
 	})
 	if err != nil {
 		return err

@@ -14,15 +14,33 @@ import (
 type rowsFlag int
 
 func (f *rowsFlag) Decode(ctx *kong.DecodeContext) error {
+	return decodeNumber(ctx, "a number of rows", 1, (*int)(f))
+}
+
+// positiveFlag is a number of other things, from 1 on; 0 where it is not given.
+type positiveFlag int
+
+func (f *positiveFlag) Decode(ctx *kong.DecodeContext) error {
+	return decodeNumber(ctx, "a number", 1, (*int)(f))
+}
+
+// countFlag is a number of things of which there may be none.
+type countFlag int
+
+func (f *countFlag) Decode(ctx *kong.DecodeContext) error {
+	return decodeNumber(ctx, "a number", 0, (*int)(f))
+}
+
+func decodeNumber(ctx *kong.DecodeContext, what string, least int, n *int) error {
 	token := ctx.Scan.Pop()
 	if token.IsEOL() {
-		return errors.New("expected a number of rows")
+		return fmt.Errorf("expected %s", what)
 	}
-	n, err := strconv.Atoi(token.String())
-	if err != nil || n < 1 {
-		return fmt.Errorf("expected a number of rows, from 1 on, and not %q", token.String())
+	x, err := strconv.Atoi(token.String())
+	if err != nil || x < least {
+		return fmt.Errorf("expected %s, from %d on, and not %q", what, least, token.String())
 	}
-	*f = rowsFlag(n)
+	*n = x
 	return nil
 }
 

@@ -43,7 +43,7 @@ func (f *modelFlags) open(ctx context.Context, std streams) (*opened, error) {
 func (f *engineFlags) open(ctx context.Context, model string, std streams) (*opened, error) {
 	bar := progress.New(std.err)
 	stderr := bar.Wrap(std.err)
-	o, err := f.start(ctx, model, bar.Report, func(message string) { fmt.Fprintf(stderr, "warning: %s\n", message) })
+	o, err := f.start(ctx, model, reporter{bar.Report, bar.ReportBytes}, func(message string) { fmt.Fprintf(stderr, "warning: %s\n", message) })
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +51,13 @@ func (f *engineFlags) open(ctx context.Context, model string, std streams) (*ope
 	return o, nil
 }
 
+// reporter shows how far something slow has come, in parts or in bytes.
+type reporter struct {
+	parts, bytes func(label string, done, total int)
+}
+
 // start starts a session with everything it needs from this machine.
-func (f *engineFlags) start(ctx context.Context, model string, report func(label string, done, total int), warn func(string)) (*opened, error) {
+func (f *engineFlags) start(ctx context.Context, model string, report reporter, warn func(string)) (*opened, error) {
 	models, err := openStore(warn)
 	if err != nil {
 		return nil, err
@@ -66,7 +71,7 @@ func (f *engineFlags) start(ctx context.Context, model string, report func(label
 		return nil, err
 	}
 	o := &opened{
-		models: open.Options{Store: models, CacheDir: cacheDir, Precision: f.Precision, Threads: f.Threads, Progress: report, Warn: warn},
+		models: open.Options{Store: models, CacheDir: cacheDir, Precision: f.Precision, Threads: f.Threads, Progress: report.bytes, Warn: warn},
 		cache:  cache,
 		warn:   warn,
 	}
@@ -78,7 +83,7 @@ func (f *engineFlags) start(ctx context.Context, model string, report func(label
 		Open:       o.model,
 		ModelNames: o.names,
 		Cache:      cache,
-		Progress:   report,
+		Progress:   report.parts,
 		Warn:       warn,
 	})
 	return o, nil

@@ -165,7 +165,10 @@ func build(ctx context.Context, o BuildOptions) (_ *BuildManifest, err error) {
 		}
 	}
 	if o.LLM != nil {
-		b.manifest.Unparsable = o.LLM.unparsable
+		b.manifest.Answers = make(map[string]AnswerCounts)
+		for _, k := range Criteria() {
+			b.manifest.Answers[k.String()] = o.LLM.answers[k]
+		}
 	}
 	if err := b.decisions.Flush(); err != nil {
 		return nil, err
@@ -253,6 +256,10 @@ func (b *builder) subset(ctx context.Context, subset string) error {
 				continue
 			}
 			ids[c.ID] = true
+			if b.o.LLM != nil && c.textless() {
+				counts.NoText++
+				continue
+			}
 			tries++
 			verdicts, judge := c.rules, RulesJudge
 			if b.o.LLM != nil {
@@ -326,7 +333,11 @@ func (b *builder) place(decisions *renameio.PendingFile) error {
 	if err := decisions.CloseAtomicallyReplace(); err != nil {
 		return err
 	}
-	if err := renameio.WriteFile(filepath.Join(b.o.Out, CardFile), Card(b.manifest, b.o.Templates), 0o644); err != nil {
+	card, err := Card(b.manifest, b.o.Templates, b.o.LLM)
+	if err != nil {
+		return err
+	}
+	if err := renameio.WriteFile(filepath.Join(b.o.Out, CardFile), card, 0o644); err != nil {
 		return err
 	}
 	// WordNet's licence goes with what is made from it.

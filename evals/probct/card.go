@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/modellog/modellog/notebooks/published"
 )
 
 // reading is what was found when rows of a build were read: a line with that build's digest, and a
@@ -26,8 +28,12 @@ func readingOf(digest string) (note, of string) {
 	return strings.TrimSpace(text), of
 }
 
-// Card writes a suite's data card, in Markdown.
-func Card(m *BuildManifest, t *Templates) []byte {
+// Card writes a suite's data card, in Markdown. The judge is nil where the rules decided.
+func Card(m *BuildManifest, t *Templates, judge *LLM) ([]byte, error) {
+	paper, err := publishedCounts()
+	if err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 
@@ -37,8 +43,8 @@ func Card(m *BuildManifest, t *Templates) []byte {
 	line("from the sources below. The schemas are in `%s`, the rows in a `.jsonl` file for each.\n", LogicFile)
 	line("- Digest of the rows: `%s`", m.Digest)
 	line("- Built by modellog %s, seed %d, at most %d rows of a subset", m.Modellog, m.Seed, m.Rows)
-	if m.Judge == LLMJudge {
-		line("- Judge: `llm`, %s; questions with SHA-256 `%.12s…`; %d answers that were neither yes nor no, whose candidates are left out", m.Model, m.Prompts, m.Unparsable)
+	if judge != nil {
+		line("- Judge: `llm`, %s", m.Model)
 	} else {
 		line("- Judge: `rules`, deterministic: the same sources, seed and options make the same bytes")
 	}
@@ -47,12 +53,27 @@ func Card(m *BuildManifest, t *Templates) []byte {
 	line("| subset | raw | filtered | share | paper: raw | filtered |\n|---|--:|--:|--:|--:|--:|")
 	for _, s := range Published() {
 		c := m.Subsets[s]
-		p := publishedCounts[s]
-		line("| %s | %d | %d | %.1f %% | %d | %d |", Title(s), c.Raw, c.Filtered, 100*float64(c.Filtered)/float64(max(1, c.Raw)), p[0], p[1])
+		line("| %s | %d | %d | %.1f %% | %s | %s |", Title(s), c.Raw, c.Filtered, 100*float64(c.Filtered)/float64(max(1, c.Raw)), paper[s]["raw"], paper[s]["filtered"])
 	}
 	line("\nRaw are candidates that were judged; drawing ends when a subset is full. They are drawn from words of the frequency list, and")
 	line("targets only from words that passed the criteria by themselves, so the shares are not those of the paper's Table 4, whose raw rows are not public.")
 	line("Of %d words that could be targets %d passed.", m.Targets.Raw, m.Targets.Filtered)
+	if judge != nil {
+		none := 0
+		for _, c := range m.Subsets {
+			none += c.NoText
+		}
+		line("Of %d candidates besides, the templates have no text (two targets that need different articles, say), and the model was not asked about them.", none)
+		line("\n## The model's answers\n")
+		line("A candidate is kept where the answers to all four questions are yes. One that is neither yes nor no keeps it out.\n")
+		line("| criterion | yes | no | neither | share of yes |\n|---|--:|--:|--:|--:|")
+		for _, k := range Criteria() {
+			a := m.Answers[k.String()]
+			line("| %v | %d | %d | %d | %.1f %% |", k, a.Yes, a.No, a.Unparsable, 100*float64(a.Yes)/float64(max(1, a.Yes+a.No+a.Unparsable)))
+		}
+		line("\nA model that says the same of nearly all candidates tells nothing of them; of a small one that is to be expected.")
+		line("\nThe questions (SHA-256 `%.12s…`):\n\n```\n%s\n```\n", m.Prompts, strings.TrimSpace(judge.prompts()))
+	}
 	line("How many rows are left for a model whose tokenizer splits some targets (B.3) is printed by `modellog probct build --split MODEL`.")
 
 	line("\n## Why candidates were rejected\n")
@@ -97,6 +118,9 @@ func Card(m *BuildManifest, t *Templates) []byte {
 	line("- Spatial exclusivity: a town or a country, what it is in (a US state, a country, a continent), and another of the same kind.")
 
 	line("\n## Rules\n")
+	if judge != nil {
+		line("These decided on the words that can be targets. On candidates the model alone decided.\n")
+	}
 	line("- *Grammatical*: articles by sound; a text that two targets share must suit both (a/an, mass, \"the\"); count and mass nouns told apart by how much rarer the plural is; no plurals, no scientific names; no target that the subject already spells (\"a swivel chair is a chair\").")
 	line("- *Monosemous*: one meaning as a noun in WordNet, or the first meaning with at least %.0f %% (a subject) or %.0f %% (a target) of the noun's occurrences in the texts that WordNet's makers tagged with senses. For places: no town of that name in another country with more than %.0f %% of the inhabitants, and no other first meaning in WordNet.", 100*subjectShare, 100*targetShare, 100*namesakeShare)
 	line("- *Salient*: frequency of at least Zipf %.1f for a subject and %.1f for a target (Zipf: decimal logarithm of occurrences in a thousand million words); a noun and not mostly another part of speech in tagged texts; a compound only if it was tagged, since the list has words; a counted noun's plural not more than %.0f times rarer, unless it was tagged; none of the words in `homographs.txt`; people by a surname that WordNet has of one person, tagged, Zipf %.1f. Towns: Zipf %.1f and %d inhabitants, or a capital, and in WordNet or a million; countries: Zipf %.1f, and no territories.", subjectZipf, targetZipf, math.Pow(10, countedGap), nameZipf, cityZipf, cityPopulation, countryZipf)
@@ -132,11 +156,23 @@ func Card(m *BuildManifest, t *Templates) []byte {
 	line("- Compounds, among them the paper's *golden retriever*, are left out where only their words' frequencies are known.")
 	line("- A bare kind in \"X is a type of\" follows the paper's Table 8; `--templates` writes it otherwise.")
 	line("- GeoNames' populations are of municipalities; some well-known small towns are missing.")
-	return b.Bytes()
+	return b.Bytes(), nil
 }
 
-// publishedCounts are the paper's Table 4: raw and filtered.
-var publishedCounts = map[string][2]int{
-	ForwardImplication: {2000, 1049}, Transitivity: {2000, 1091}, MutualExclusivity: {2000, 1468},
-	NegationConsistency: {2000, 956}, SpatialExclusivity: {2000, 915},
+// publishedCounts are the paper's Table 4, as printed: of each subset the rows raw and filtered.
+func publishedCounts() (map[string]map[string]string, error) {
+	figures, err := published.Table("ModelLog Table 4")
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[string]map[string]string)
+	for _, s := range Published() {
+		counts[s] = make(map[string]string)
+		for _, f := range figures {
+			if f.Subset == Title(s) && f.Family == "" { // the other rows are of models' tokenizers
+				counts[s][f.Quantity] = f.Printed
+			}
+		}
+	}
+	return counts, nil
 }

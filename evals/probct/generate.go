@@ -18,6 +18,16 @@ type candidate struct {
 	subjectFails bool // what it is about fails a criterion, whatever is said of it
 }
 
+// textless says whether the templates have no text for some of the candidate's holes.
+func (c *candidate) textless() bool {
+	for _, text := range c.Holes {
+		if text == "" {
+			return true
+		}
+	}
+	return false
+}
+
 // generator draws candidates.
 type generator struct {
 	db        *wordnet.DB

@@ -3,6 +3,7 @@ package probct
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	_ "embed"
@@ -35,10 +36,17 @@ type LLM struct {
 	Prompts string // "" for DefaultPrompts
 	Answers string // the path of the file of answers
 
-	questions  [criteria]string
-	known      map[string]string
-	file       *os.File
-	unparsable int
+	questions [criteria]string
+	known     map[string]string
+	file      *os.File
+	answers   [criteria]AnswerCounts
+}
+
+// AnswerCounts are how often a model answered a criterion's question in each way.
+type AnswerCounts struct {
+	Yes        int `json:"yes"`
+	No         int `json:"no"`
+	Unparsable int `json:"unparsable"` // neither, which keeps the candidate out
 }
 
 const (
@@ -52,14 +60,13 @@ type answer struct {
 	Answer string `json:"answer"`
 }
 
+// prompts is the text of the questions.
+func (j *LLM) prompts() string { return cmp.Or(j.Prompts, DefaultPrompts) }
+
 // open reads the questions and the answers there are.
 func (j *LLM) open() error {
-	text := j.Prompts
-	if text == "" {
-		text = DefaultPrompts
-	}
 	var err error
-	if j.questions, err = parsePrompts(text); err != nil {
+	if j.questions, err = parsePrompts(j.prompts()); err != nil {
 		return fmt.Errorf("reading the judge's questions: %w", err)
 	}
 	j.known = make(map[string]string)
@@ -150,8 +157,7 @@ func parsePrompts(text string) ([criteria]string, error) {
 	return q, nil
 }
 
-// judge asks a question for each criterion. What cannot be asked because the rules' grammar found
-// no text is no.
+// judge asks a question for each criterion about a candidate that has all its texts.
 func (j *LLM) judge(ctx context.Context, c *candidate) (Verdicts, error) {
 	var v Verdicts
 	var all, holds, not []string
@@ -162,14 +168,6 @@ func (j *LLM) judge(ctx context.Context, c *candidate) (Verdicts, error) {
 			holds = append(holds, line)
 		} else {
 			not = append(not, line)
-		}
-	}
-	for _, text := range c.Holes {
-		if text == "" {
-			for _, k := range Criteria() {
-				v.fail(k, "no text", "the templates have no text for it: %s", c.rules[Grammatical].Why)
-			}
-			return v, nil
 		}
 	}
 	none := func(lines []string) string {
@@ -186,11 +184,13 @@ func (j *LLM) judge(ctx context.Context, c *candidate) (Verdicts, error) {
 		}
 		switch yes, ok := parseAnswer(text); {
 		case !ok:
-			j.unparsable++
+			j.answers[k].Unparsable++
 			v.fail(k, "unparsable", "the model answered %.80q", text)
 		case yes:
+			j.answers[k].Yes++
 			v.pass(k, "the model answered yes")
 		default:
+			j.answers[k].No++
 			v.fail(k, "no", "the model answered no")
 		}
 	}

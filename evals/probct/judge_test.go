@@ -114,8 +114,8 @@ func TestLLMResumes(t *testing.T) {
 			t.Errorf("asked %d times: %s", n, q)
 		}
 	}
-	if n := 100 - left; len(questions) != 12 || n != 6 || j.unparsable != 1 {
-		t.Errorf("%d questions, %d asked, %d unparsable", len(questions), n, j.unparsable)
+	if n := 100 - left; len(questions) != 12 || n != 6 || j.answers[Salient] != (AnswerCounts{Yes: 1, No: 1, Unparsable: 1}) {
+		t.Errorf("%d questions, %d asked, %+v", len(questions), n, j.answers)
 	}
 	if !all[0].OK() || all[1].OK() || all[1][Factual].Class != "no" || all[2].OK() || all[2][Salient].Class != "unparsable" || !all[2][Factual].OK {
 		t.Errorf("%+v", all)

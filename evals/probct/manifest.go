@@ -13,27 +13,30 @@ import (
 
 // BuildManifest says what a suite was made from and what came of it.
 type BuildManifest struct {
-	Modellog   string             `json:"modellog"` // the version that built it
-	Seed       uint64             `json:"seed"`
-	Rows       int                `json:"rows"`          // asked for of each subset, at most
-	RawLimit   int                `json:"raw,omitempty"` // candidates of each subset, at most; all where it is 0
-	Judge      string             `json:"judge"`         // "rules", or "llm"
-	Model      string             `json:"model,omitempty"`
-	Unparsable int                `json:"unparsable,omitempty"` // answers of the model that were neither yes nor no
-	Sources    []Source           `json:"sources"`
-	Templates  string             `json:"templates_sha256"`
-	Prompts    string             `json:"prompts_sha256,omitempty"`
-	YAGO       *YAGOCounts        `json:"yago,omitempty"`
-	Targets    Counts             `json:"targets"` // of the words that could be targets
-	Subsets    map[string]*Counts `json:"subsets"`
-	Files      map[string]string  `json:"files"`  // SHA-256 of the rows
-	Digest     string             `json:"digest"` // of all rows: the suite's own
+	Modellog  string                  `json:"modellog"` // the version that built it
+	Seed      uint64                  `json:"seed"`
+	Rows      int                     `json:"rows"`          // asked for of each subset, at most
+	RawLimit  int                     `json:"raw,omitempty"` // candidates of each subset, at most; all where it is 0
+	Judge     string                  `json:"judge"`         // "rules", or "llm"
+	Model     string                  `json:"model,omitempty"`
+	Answers   map[string]AnswerCounts `json:"answers,omitempty"` // of the model, by criterion
+	Sources   []Source                `json:"sources"`
+	Templates string                  `json:"templates_sha256"`
+	Prompts   string                  `json:"prompts_sha256,omitempty"`
+	YAGO      *YAGOCounts             `json:"yago,omitempty"`
+	Targets   Counts                  `json:"targets"` // of the words that could be targets
+	Subsets   map[string]*Counts      `json:"subsets"`
+	Files     map[string]string       `json:"files"`  // SHA-256 of the rows
+	Digest    string                  `json:"digest"` // of all rows: the suite's own
 }
 
 // Counts are what became of candidates.
 type Counts struct {
 	Raw      int `json:"raw"`
 	Filtered int `json:"filtered"`
+	// NoText are candidates besides that the templates have no text for, about which a language model
+	// cannot be asked; the rules reject them as ungrammatical.
+	NoText int `json:"no_text,omitempty"`
 	// Rejected counts by criterion and kind of fault. A candidate can fail several
 	// criteria; of each the first fault found counts.
 	Rejected map[string]map[string]int `json:"rejected"`
@@ -53,10 +56,7 @@ func newManifest(o BuildOptions) (*BuildManifest, error) {
 	}
 	if o.LLM != nil {
 		m.Judge, m.Model = LLMJudge, o.LLM.Model
-		m.Prompts = digestOf(o.LLM.Prompts)
-		if o.LLM.Prompts == "" {
-			m.Prompts = digestOf(DefaultPrompts)
-		}
+		m.Prompts = digestOf(o.LLM.prompts())
 	}
 	for _, s := range []struct {
 		name, licence, dir string

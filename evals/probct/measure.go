@@ -51,12 +51,8 @@ func Measure(ctx context.Context, s *lang.Session, suite *Suite, o Options, yiel
 	if len(o.Calibrations) == 0 {
 		o.Calibrations = Calibrations()
 	}
-	text, err := os.ReadFile(suite.Logic)
-	if err != nil {
-		return nil, fmt.Errorf("measuring the suite in %s: %w", suite.Dir, err)
-	}
-	if err := s.Eval(ctx, suite.Logic, string(text), func(lang.Result) error { return nil }); err != nil {
-		return nil, fmt.Errorf("measuring the suite in %s: %w", suite.Dir, err)
+	if err := evalLogic(ctx, s, suite); err != nil {
+		return nil, err
 	}
 	var all []lang.Dataset
 	for _, sub := range suite.Subsets {
@@ -76,6 +72,18 @@ func Measure(ctx context.Context, s *lang.Session, suite *Suite, o Options, yiel
 	}
 	result.Model, _ = s.Model()
 	return result, nil
+}
+
+// evalLogic defines a suite's schemas in a session.
+func evalLogic(ctx context.Context, s *lang.Session, suite *Suite) error {
+	text, err := os.ReadFile(suite.Logic)
+	if err == nil {
+		err = s.Eval(ctx, suite.Logic, string(text), func(lang.Result) error { return nil })
+	}
+	if err != nil {
+		return fmt.Errorf("reading the schemas of the suite in %s: %w", suite.Dir, err)
+	}
+	return nil
 }
 
 // dataset is the subset's rows, and what is measured on them.

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -526,32 +525,6 @@ func TestDiff(t *testing.T) {
 	}
 	if o := changes[1]; o.Subset != "other" || o.CAcc != (bootstrap.Interval{}) || o.Pairs != 300 {
 		t.Errorf("%+v", o)
-	}
-}
-
-// Ten times the rows need no more memory.
-func TestMemory(t *testing.T) {
-	heap := func(rows int) uint64 {
-		dir := coins(t, rows)
-		s := lang.New(lang.Options{})
-		var most uint64
-		n := 0
-		if _, err := probct.Measure(t.Context(), s, load(t, dir), probct.Options{}, func(*probct.Measured) error {
-			if n++; n%2000 == 0 {
-				runtime.GC()
-				var m runtime.MemStats
-				runtime.ReadMemStats(&m)
-				most = max(most, m.HeapAlloc)
-			}
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		return most
-	}
-	few, many := heap(4000), heap(40_000)
-	if many > few+few/4+1<<20 {
-		t.Errorf("at most %d KB for 8,000 rows and %d KB for 80,000", few>>10, many>>10)
 	}
 }
 

@@ -212,6 +212,9 @@ func parseLexSense(s string) (SenseKey, bool) {
 	}
 	for i, to := range []*int{&k.Lexfile, &k.LexID} {
 		n, err := strconv.ParseUint(parts[i+1], 10, 8)
+		if err != nil && i == 1 { // some release has it as the data files do
+			n, err = strconv.ParseUint(parts[i+1], 16, 8)
+		}
 		if err != nil {
 			return k, false
 		}

@@ -3,9 +3,12 @@ package wordnet
 import (
 	"errors"
 	"fmt"
+	"html"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -13,13 +16,37 @@ import (
 // senses is index.sense, or what the other files say in its place, with the counts of
 // cntlist.rev where that is there.
 type senses struct {
-	byKey  map[string]Sense
-	byWord map[word][]string
+	all    []*Sense
+	byKey  map[string]*Sense // the first of those with that key
+	byWord map[word][]*Sense
 }
 
 type word struct {
 	lemma string
 	pos   POS
+}
+
+func newSenses() *senses {
+	return &senses{byKey: make(map[string]*Sense), byWord: make(map[word][]*Sense)}
+}
+
+// add adds a sense. A key that stands for two synsets, as some do in the Open English WordNet of 2020, is a
+// sense of each.
+func (s *senses) add(sense Sense) error {
+	if s.has(sense.Lemma, sense.Synset) {
+		return wrong("the sense %.80q stands here a second time", sense.Key)
+	}
+	s.all = append(s.all, &sense)
+	if s.byKey[sense.Key] == nil {
+		s.byKey[sense.Key] = &sense
+	}
+	w := word{sense.Lemma, sense.Synset.POS}
+	s.byWord[w] = append(s.byWord[w], &sense)
+	return nil
+}
+
+func (s *senses) has(lemma string, id ID) bool {
+	return slices.ContainsFunc(s.byWord[word{lemma, id.POS}], func(x *Sense) bool { return x.Synset == id })
 }
 
 // Senses returns a word's senses in the order of their numbers; none where the
@@ -30,8 +57,8 @@ func (db *DB) Senses(lemma string, pos POS) ([]Sense, error) {
 		return nil, err
 	}
 	var found []Sense
-	for _, key := range s.byWord[word{fold(lemma), pos}] {
-		found = append(found, s.byKey[key])
+	for _, sense := range s.byWord[word{fold(lemma), pos}] {
+		found = append(found, *sense)
 	}
 	slices.SortStableFunc(found, func(a, b Sense) int { return a.Number - b.Number })
 	return found, nil
@@ -52,15 +79,15 @@ func (db *DB) SenseOf(lemma string, id ID) (Sense, bool, error) {
 }
 
 func (db *DB) readSenses() (*senses, error) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
+	db.sensesMu.Lock()
+	defer db.sensesMu.Unlock()
 	if db.senses != nil {
 		return db.senses, nil
 	}
-	s := &senses{byKey: make(map[string]Sense), byWord: make(map[word][]string)}
-	_, err := os.Stat(filepath.Join(db.dir, "index.sense"))
+	s := newSenses()
+	info, err := os.Stat(filepath.Join(db.dir, "index.sense"))
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0: // some release has an empty one
 		err = db.deriveSenses(s)
 	case err == nil:
 		err = db.indexedSenses(s)
@@ -75,9 +102,28 @@ func (db *DB) readSenses() (*senses, error) {
 	return s, nil
 }
 
-// indexedSenses reads index.sense.
+// indexedSenses reads index.sense. Princeton's names each word in each synset by the word. Those of the Open English
+// WordNet lack some, spell some keys in other ways than the word (achilles-apos-_heel for Achilles' heel), and
+// keep some from before a word was corrected: what the parts of speech's own indexes say of
+// words and synsets holds, and these lines are put to it.
 func (db *DB) indexedSenses(s *senses) error {
-	return db.lines("index.sense", func(line string) error {
+	indexes := make(map[POS]map[string][]ID)
+	for _, pos := range []POS{Noun, Verb, Adjective, Adverb} {
+		index, err := db.readIndex(pos)
+		if errors.Is(err, fs.ErrNotExist) && pos != Noun {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		indexes[pos] = index
+	}
+	type stray struct {
+		Sense
+		lexID int
+	}
+	var strays []stray
+	err := db.lines("index.sense", func(line string) error {
 		f := &fields{rest: line}
 		key := f.next("the sense key")
 		at := f.number("the synset's offset", 10, maxOffset)
@@ -90,13 +136,126 @@ func (db *DB) indexedSenses(s *senses) error {
 		if err != nil {
 			return err
 		}
-		if _, twice := s.byKey[key]; twice {
-			return wrong("the sense %.80q stands here a second time", key)
+		sense := Sense{Key: key, Lemma: k.Lemma, Synset: ID{k.POS, uint32(at)}, Number: number, Tags: tags}
+		index, known := indexes[k.POS]
+		if known && !slices.Contains(index[k.Lemma], sense.Synset) {
+			strays = append(strays, stray{sense, k.LexID})
+			return nil
 		}
-		s.byKey[key] = Sense{Key: key, Lemma: k.Lemma, Synset: ID{k.POS, uint32(at)}, Number: number, Tags: tags}
-		w := word{k.Lemma, k.POS}
-		s.byWord[w] = append(s.byWord[w], key)
-		return nil
+		return s.add(sense)
+	})
+	if err != nil {
+		return err
+	}
+	for _, x := range strays {
+		y, err := db.Synset(x.Synset)
+		if err != nil {
+			continue // of a synset that is no more
+		}
+		lemma, ok := s.wordOf(y, unescape(x.Lemma), x.lexID)
+		if !ok {
+			continue // of a word that is no more
+		}
+		if x.Key, err = db.keyOf(y, lemma); err != nil {
+			return err
+		}
+		x.Lemma = fold(lemma.Lemma)
+		if err := s.add(x.Sense); err != nil {
+			return err
+		}
+	}
+	return db.missingSenses(s, indexes)
+}
+
+// wordOf finds the word of a synset that a key is of whose lemma is none of the synset's: the word that
+// is so spelt, or else the only one that has no sense yet and the key's lexical id.
+func (s *senses) wordOf(y *Synset, lemma string, lexID int) (Word, bool) {
+	var open []Word
+	for _, w := range y.Words {
+		if s.has(fold(w.Lemma), y.ID) {
+			continue
+		}
+		if fold(w.Lemma) == lemma {
+			return w, true
+		}
+		if w.LexID == lexID {
+			open = append(open, w)
+		}
+	}
+	if len(open) != 1 {
+		return Word{}, false
+	}
+	return open[0], true
+}
+
+// missingSenses adds the senses that the indexes of the parts of speech have and index.sense has not.
+func (db *DB) missingSenses(s *senses, indexes map[POS]map[string][]ID) error {
+	for _, pos := range []POS{Noun, Verb, Adjective, Adverb} {
+		for _, lemma := range slices.Sorted(maps.Keys(indexes[pos])) {
+			for i, id := range indexes[pos][lemma] {
+				if s.has(lemma, id) {
+					continue
+				}
+				y, err := db.Synset(id)
+				if err != nil {
+					return err
+				}
+				at := slices.IndexFunc(y.Words, func(w Word) bool { return fold(w.Lemma) == lemma })
+				if at < 0 {
+					continue // the index has it, and the synset not
+				}
+				key, err := db.keyOf(y, y.Words[at])
+				if err != nil {
+					return err
+				}
+				if err := s.add(Sense{Key: key, Lemma: lemma, Synset: id, Number: i + 1}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// keyOf makes the key of a word in a synset.
+func (db *DB) keyOf(y *Synset, w Word) (string, error) {
+	to := y.To(similar)
+	if !y.Satellite || len(to) == 0 {
+		return senseKey(y, w, nil), nil
+	}
+	head, err := db.Synset(to[0])
+	if err != nil {
+		return "", err
+	}
+	return senseKey(y, w, head), nil
+}
+
+// senseKey is the key of a word in a synset; head is that of a satellite's cluster, nil for others.
+func senseKey(y *Synset, w Word, head *Synset) string {
+	tail := ":"
+	if head != nil {
+		tail = fmt.Sprintf("%s:%02d", underscored(head.Words[0].Lemma), head.Words[0].LexID)
+	}
+	return fmt.Sprintf("%s%%%d:%02d:%02d:%s", underscored(w.Lemma), keyType(y), y.Lexfile, w.LexID, tail)
+}
+
+func underscored(lemma string) string { return strings.ReplaceAll(fold(lemma), " ", "_") }
+
+// escaped are marks that the Open English WordNet of 2025 spells in sense keys, by the names that they have in
+// HTML: -apos- for an apostrophe.
+var escaped = regexp.MustCompile(`-[a-z]+-|--`)
+
+// unescape undoes that spelling.
+func unescape(lemma string) string {
+	return escaped.ReplaceAllStringFunc(lemma, func(s string) string {
+		if s == "--" {
+			return "-"
+		}
+		entity := "&" + s[1:len(s)-1] + ";"
+		if mark := html.UnescapeString(entity); len(mark) == 1 { // one of ASCII: jack-in-the-box has &in;, which is none
+			return mark
+		}
+		return s
 	})
 }
 
@@ -129,7 +288,7 @@ func (db *DB) deriveSenses(s *senses) error {
 		}
 		heads := make(map[ID]*Synset)
 		var satellites []satellite
-		add := func(y *Synset, tail string) error {
+		add := func(y, head *Synset) error {
 			for i, w := range y.Words {
 				lemma := fold(w.Lemma)
 				if slices.ContainsFunc(y.Words[:i], func(v Word) bool { return fold(v.Lemma) == lemma }) {
@@ -139,10 +298,9 @@ func (db *DB) deriveSenses(s *senses) error {
 				if number == 0 {
 					return fmt.Errorf("the WordNet in %s has %q in the synset %v and not in index.%s", db.dir, w.Lemma, y.ID, pos.file())
 				}
-				key := fmt.Sprintf("%s%%%d:%02d:%02d:%s", strings.ReplaceAll(lemma, " ", "_"), keyType(y), y.Lexfile, w.LexID, tail)
-				s.byKey[key] = Sense{Key: key, Lemma: lemma, Synset: y.ID, Number: number}
-				at := word{lemma, pos}
-				s.byWord[at] = append(s.byWord[at], key)
+				if err := s.add(Sense{Key: senseKey(y, w, head), Lemma: lemma, Synset: y.ID, Number: number}); err != nil {
+					return err
+				}
 			}
 			return nil
 		}
@@ -153,7 +311,7 @@ func (db *DB) deriveSenses(s *senses) error {
 			}
 			if !y.Satellite {
 				heads[y.ID] = y
-				return add(y, ":")
+				return add(y, nil)
 			}
 			if to := y.To(similar); len(to) > 0 {
 				satellites = append(satellites, satellite{y, to[0]})
@@ -168,8 +326,7 @@ func (db *DB) deriveSenses(s *senses) error {
 			if head == nil {
 				return fmt.Errorf("the WordNet in %s has the satellite %v of %v, which is no head", db.dir, x.synset.ID, x.head)
 			}
-			w := head.Words[0]
-			if err := add(x.synset, fmt.Sprintf("%s:%02d", strings.ReplaceAll(fold(w.Lemma), " ", "_"), w.LexID)); err != nil {
+			if err := add(x.synset, head); err != nil {
 				return err
 			}
 		}
@@ -214,9 +371,8 @@ func (db *DB) counts(s *senses) error {
 			return f.err
 		}
 		// It counts senses, too, that are in the release no more.
-		if sense, ok := s.byKey[key]; ok && sense.Tags == 0 {
+		if sense := s.byKey[key]; sense != nil && sense.Tags == 0 {
 			sense.Tags = tags
-			s.byKey[key] = sense
 		}
 		return nil
 	})

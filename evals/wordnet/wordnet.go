@@ -1,5 +1,6 @@
 // Package wordnet reads a WordNet in WNDB format: Princeton WordNet's dict folder,
-// and the Open English WordNet where it is published in that format.
+// and the Open English WordNet where it is published in that format, in whose index.sense keys are
+// missing, stale, escaped or of two synsets; what the other files say of words and synsets holds.
 //
 // Open looks only at which files there are. A part of speech's index, the index of
 // senses, and a part of speech's synsets are each read when first asked for; one synset is
@@ -147,10 +148,12 @@ const (
 type DB struct {
 	dir string
 
-	mu     sync.Mutex
-	index  map[POS]map[string][]ID
-	senses *senses
-	data   map[POS]*os.File
+	mu    sync.Mutex // guards what is below it
+	index map[POS]map[string][]ID
+	data  map[POS]*os.File
+
+	sensesMu sync.Mutex
+	senses   *senses
 }
 
 // Open opens the WordNet in a folder. It must have index.noun and data.noun. Where it has no
@@ -212,27 +215,36 @@ func (db *DB) Close() error {
 // Lookup returns the synsets of a word, its most frequent meaning first; none
 // where the word is not there.
 func (db *DB) Lookup(lemma string, pos POS) ([]ID, error) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	index, ok := db.index[pos]
-	if !ok {
-		if pos.file() == "" {
-			return nil, fmt.Errorf("there is no part of speech %q", string(rune(pos)))
-		}
-		index = make(map[string][]ID)
-		err := db.lines("index."+pos.file(), func(line string) error {
-			lemma, ids, err := parseIndex(line, pos)
-			if err == nil {
-				index[lemma] = ids
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		db.index[pos] = index
+	index, err := db.readIndex(pos)
+	if err != nil {
+		return nil, err
 	}
 	return index[fold(lemma)], nil
+}
+
+// readIndex reads a part of speech's index when it is first asked for.
+func (db *DB) readIndex(pos POS) (map[string][]ID, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if index, ok := db.index[pos]; ok {
+		return index, nil
+	}
+	if pos.file() == "" {
+		return nil, fmt.Errorf("there is no part of speech %q", string(rune(pos)))
+	}
+	index := make(map[string][]ID)
+	err := db.lines("index."+pos.file(), func(line string) error {
+		lemma, ids, err := parseIndex(line, pos)
+		if err == nil {
+			index[lemma] = ids
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	db.index[pos] = index
+	return index, nil
 }
 
 // fold is how the indexes spell a lemma.

@@ -279,28 +279,28 @@ func TestWhole(t *testing.T) {
 // with that.
 func TestDerivedSenses(t *testing.T) {
 	db := whole(t)
-	want := &senses{byKey: make(map[string]Sense), byWord: make(map[word][]string)}
+	want := newSenses()
 	if _, err := os.Stat(filepath.Join(db.Dir(), "index.sense")); err != nil {
 		t.Skipf("%s has no index.sense to compare with", db.Dir())
 	}
 	if err := db.indexedSenses(want); err != nil {
 		t.Fatal(err)
 	}
-	got := &senses{byKey: make(map[string]Sense), byWord: make(map[word][]string)}
+	got := newSenses()
 	if err := db.deriveSenses(got); err != nil {
 		t.Fatal(err)
 	}
-	wrong := 0
+	differ := 0
 	for key, w := range want.byKey {
 		w.Tags = 0
-		if g, ok := got.byKey[key]; !ok || g != w {
-			if wrong++; wrong < 10 {
+		if g := got.byKey[key]; g == nil || *g != *w {
+			if differ++; differ < 10 {
 				t.Errorf("%s: %+v, want %+v", key, g, w)
 			}
 		}
 	}
-	if len(got.byKey) != len(want.byKey) || len(got.byWord) != len(want.byWord) || wrong > 0 {
-		t.Errorf("%d senses of %d words, want %d of %d; %d are wrong", len(got.byKey), len(got.byWord), len(want.byKey), len(want.byWord), wrong)
+	if len(got.all) != len(want.all) || len(got.byKey) != len(want.byKey) || len(got.byWord) != len(want.byWord) || differ > 0 {
+		t.Errorf("%d senses of %d words, want %d of %d; %d are wrong", len(got.all), len(got.byWord), len(want.all), len(want.byWord), differ)
 	}
 }
 

@@ -22,7 +22,6 @@ import (
 const (
 	patience = 2 * time.Second        // what is over sooner is not worth a line
 	refresh  = 150 * time.Millisecond // so that the clock runs between reports
-	inBytes  = 1 << 20                // totals from here on are counts of bytes
 )
 
 // Bar is a line on a terminal. Its methods may be called from any goroutine,
@@ -35,6 +34,7 @@ type Bar struct {
 	line    *progressbar.ProgressBar // nil between tasks
 	label   string
 	total   int
+	bytes   bool // total and done are bytes
 	done    int
 	waiting string        // the label of Wait, until Clear
 	since   time.Time     // when Wait was called
@@ -61,10 +61,15 @@ func New(w io.Writer) *Bar {
 func newBar(w io.Writer, width func() int) *Bar { return &Bar{w: w, width: width} }
 
 // Report tells that done of total parts of a task are finished; total is 0
-// where it is not known. A total of a million or more is taken for bytes.
+// where it is not known.
 // Another label or total, or a smaller done, begins another task in the place
 // of the one before, and done == total ends one.
-func (b *Bar) Report(label string, done, total int) {
+func (b *Bar) Report(label string, done, total int) { b.report(label, done, total, false) }
+
+// ReportBytes is Report of a task whose parts are bytes, which are shown in kB, MB or GB.
+func (b *Bar) ReportBytes(label string, done, total int) { b.report(label, done, total, true) }
+
+func (b *Bar) report(label string, done, total int, bytes bool) {
 	if b == nil {
 		return
 	}
@@ -73,17 +78,17 @@ func (b *Bar) Report(label string, done, total int) {
 	if total > 0 && done >= total {
 		b.end()
 		if b.waiting != "" {
-			b.begin(b.waiting, 0, b.shownAt)
+			b.begin(b.waiting, 0, false, b.shownAt)
 		}
 		return
 	}
-	if b.line == nil || label != b.label || total != b.total || done < b.done {
+	if b.line == nil || label != b.label || total != b.total || bytes != b.bytes || done < b.done {
 		shownAt := time.Now().Add(patience)
 		if b.line != nil {
 			shownAt = b.shownAt
 		}
 		b.end()
-		b.begin(label, total, shownAt)
+		b.begin(label, total, bytes, shownAt)
 	}
 	b.done = done
 	b.line.Set(done)
@@ -136,8 +141,8 @@ func (x *wrapped) Write(p []byte) (int, error) {
 	return x.w.Write(p)
 }
 
-func (b *Bar) begin(label string, total int, shownAt time.Time) {
-	b.label, b.total, b.done, b.shownAt = label, total, 0, shownAt
+func (b *Bar) begin(label string, total int, bytes bool, shownAt time.Time) {
+	b.label, b.total, b.bytes, b.done, b.shownAt = label, total, bytes, 0, shownAt
 	b.stop = make(chan struct{})
 	options := []progressbar.Option{
 		progressbar.OptionSetWriter(gate{b}),
@@ -149,11 +154,11 @@ func (b *Bar) begin(label string, total int, shownAt time.Time) {
 	}
 	if total > 0 {
 		options = append(options,
-			progressbar.OptionShowBytes(total >= inBytes),
+			progressbar.OptionShowBytes(bytes),
 			progressbar.OptionShowCount(),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░"}),
 		)
-		if total < inBytes {
+		if !bytes {
 			options = append(options, progressbar.OptionShowIts(), progressbar.OptionSetItsString(""))
 		}
 		b.line = progressbar.NewOptions(total, options...)

@@ -68,6 +68,28 @@ func TestBar(t *testing.T) {
 	}
 }
 
+// What is counted and what are bytes is said, and not guessed from how many there are.
+func TestUnits(t *testing.T) {
+	for _, c := range []struct {
+		report func(*Bar, string, int, int)
+		total  int
+		want   string
+	}{
+		{(*Bar).Report, 3_000_000, "1500000/3000000"},
+		{(*Bar).ReportBytes, 600, "300/600 B"},
+		{(*Bar).ReportBytes, 3_000_000, "1.5/3.0 MB"},
+	} {
+		var r recorder
+		b := newBar(&r, func() int { return 100 })
+		c.report(b, "x", c.total/2, c.total)
+		b.mu.Lock()
+		b.shownAt = time.Now() // without waiting
+		b.mu.Unlock()
+		r.wait(t, c.want, func() {})
+		b.Close()
+	}
+}
+
 func TestQuickIsSilent(t *testing.T) {
 	var r recorder
 	b := newBar(&r, func() int { return 80 })

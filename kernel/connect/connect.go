@@ -39,6 +39,8 @@ import (
 	"net"
 	"os"
 	"sync"
+
+	"github.com/modellog/modellog/lang/syntax"
 )
 
 // SocketVariable is the environment variable that holds the socket's path.
@@ -91,6 +93,15 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return e.Message }
+
+// AsError gives a mistake in a program, a [*syntax.Error], the form that it has in every session and on the
+// socket. Other errors stay as they are.
+func AsError(err error) error {
+	if mistake, ok := errors.AsType[*syntax.Error](err); ok {
+		return &Error{Message: mistake.Error(), Detail: mistake.Detail(), Line: int(mistake.Start.Line), Column: int(mistake.Start.Col)}
+	}
+	return err
+}
 
 // Client is a connection to a kernel. Its methods may be called from several
 // goroutines.

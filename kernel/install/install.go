@@ -28,6 +28,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/google/renameio/v2/maybe"
 )
 
 //go:embed assets goimports/main.go goimports/helpers.go
@@ -245,7 +247,7 @@ func writeSpecs(data string, specs []string) error {
 	for _, s := range specs {
 		b.WriteString(s + "\n")
 	}
-	return os.WriteFile(filepath.Join(root(data), "specs"), []byte(b.String()), 0o644)
+	return maybe.WriteFile(filepath.Join(root(data), "specs"), []byte(b.String()), 0o644)
 }
 
 // Uninstall removes the kernelspec of the prefix, or the user's own one, or with all

@@ -40,7 +40,8 @@ type Options struct {
 	Precision string
 	Threads   int // of the embedded engine; all processors where it is 0
 
-	// Progress, where it is not nil, is told how far something slow has come.
+	// Progress, where it is not nil, is told how far something slow has come: how much of a file's weights,
+	// in bytes, is checked, dequantised or loaded.
 	Progress func(label string, done, total int)
 	// Warn, where it is not nil, is told of what is not as good as it could be.
 	Warn func(message string)

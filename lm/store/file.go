@@ -48,6 +48,7 @@ func writeJSON(path string, v any) error {
 	return replaceFile(path, append(data, '\n'))
 }
 
+// replaceFile is renameio's WriteFile with what commitFile does for a folder, and for Windows as well.
 func replaceFile(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {

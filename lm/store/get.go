@@ -28,7 +28,7 @@ const (
 // Progress is how far a fetch has come.
 type Progress struct {
 	Stage       Stage
-	Done, Total int64  // bytes
+	Done, Total int64  // bytes; files where a data set is checked
 	Package     string // the package at hand
 }
 
