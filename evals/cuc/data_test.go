@@ -1,11 +1,14 @@
 package cuc
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/modellog/modellog/internal/modeltest"
 )
@@ -61,8 +64,9 @@ func TestLogiQA(t *testing.T) {
 	if d.Rows != 3942 || n[LabelFalse]+n[LabelUncertain] != 0 || n[LabelTrue] == 0 || n[LabelNotTrue] == 0 || bad+n[LabelTrue]+n[LabelNotTrue] != 3942 {
 		t.Errorf("%d rows, %d bad, %v", d.Rows, bad, n)
 	}
-	if share := float64(bad) / 3942; share < 0.2 || share > 0.45 {
-		t.Errorf("%.0f %% of the rows are not negated", 100*share)
+	// The table of examples says how many.
+	if said := fmt.Sprintf("Of all 3,942 rows %s are negated.", humanize.Comma(int64(3942-bad))); !strings.Contains(NegationExamples, said) {
+		t.Errorf("negation.txt does not have %q", said)
 	}
 	if e := d.Examples[0]; e.Premises != "Professor Wu talked about system theory to students\nHe said: Many systems are observable, but the'black box' is not" || e.Label != LabelNotTrue || e.NotPhi != "The black box is not the system." {
 		t.Errorf("%+v", e)
