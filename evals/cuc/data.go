@@ -16,7 +16,8 @@ import (
 	"unicode/utf8"
 )
 
-// Example is an example of a data set. One that cannot be asked has Bad, and nothing else but its line.
+// Example is an example of a data set. One that cannot be asked has Bad, and nothing else but its line and, if the
+// fault lies in something else, its conclusion.
 type Example struct {
 	Line     int    // of the file, from 1
 	Premises string // each on a line of its own
@@ -52,13 +53,16 @@ type Data struct {
 // is too long or has a character that no text has, a conclusion that the rules do not negate) is kept with
 // its reason. UTF-8's byte-order mark and line ends of Windows do no harm.
 func Read(kind Kind, path string) (*Data, error) {
+	base := filepath.Base(path)
+	ext := strings.ToLower(filepath.Ext(path))
+	if name := strings.TrimSuffix(base, filepath.Ext(base)); kind == Plain && (name == "" || len(name) > maxNameBytes || checkText("name", name) != nil || strings.Contains(name, "\n")) {
+		return nil, fmt.Errorf("reading examples: %q: the data set is called like the file without its ending, which takes from 1 to %d bytes of text; rename the file", path, maxNameBytes)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading examples: %w", err)
 	}
 	defer f.Close()
-	base := filepath.Base(path)
-	ext := strings.ToLower(filepath.Ext(path))
 	d := &Data{Name: strings.TrimSuffix(base, filepath.Ext(base)), Kind: kind, File: path}
 	switch kind {
 	case FOLIO:
@@ -161,7 +165,11 @@ func (e Example) checked(line int, err error) Example {
 		err = errors.Join(checkText("premises", e.Premises), checkText("conclusion", e.Phi), checkText("negated conclusion", e.NotPhi))
 	}
 	if err != nil {
-		return Example{Line: line, Bad: err.Error()}
+		bad := Example{Line: line, Bad: err.Error()}
+		if len(e.Phi) <= maxTextBytes && checkText("conclusion", e.Phi) == nil {
+			bad.Phi = e.Phi
+		}
+		return bad
 	}
 	return e
 }

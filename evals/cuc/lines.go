@@ -16,6 +16,7 @@ const (
 	maxLines     = 16 << 20
 	maxRows      = 1 << 20
 	maxLineBytes = 4 << 20 // of a line, and of a row of a table with all its lines
+	maxNameBytes = 100     // of a file without its ending, of which figures are called too
 	maxTextBytes = 1 << 20 // of the premises and the two conclusions of a row together
 )
 
