@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 
@@ -168,13 +169,24 @@ func FuzzRead(f *testing.F) {
 	f.Add(`{"premises":["a"],"conclusion":"It is b.","conclusion-FOL":"B(a)","label":"True"}`)
 	f.Add(`{"major_premise":[],"minor_premise":"a","conclusion":"It is b.","label":"entailed"}`)
 	f.Add("premises,phi,label\na,It is b.,true\n")
+	f.Add("\ufeffpremises,phi,not_phi,label\r\n\"a\r\nb\",It is b.,It is c.,true\r\n\"a,It is b.,,true\r\n\r\na,\"It is \"\"b\"\".\",,false")
+	f.Add(`{"premises":["a\ud800"],"phi":"It is \u0000.","label":"true"}` + "\n[1]\nnull\n{\"phi\":1}")
+	f.Add("\xff\xfep\x00")
 	f.Fuzz(func(t *testing.T, text string) {
-		for kind, name := range map[Kind]string{FOLIO: "a.jsonl", LogiQA: "a.jsonl", Plain: "a.csv"} {
-			d, err := Read(kind, write(t, name, text))
+		for _, read := range []func() ([]Example, error){
+			func() ([]Example, error) { return readLines(strings.NewReader(text), readFOLIO) },
+			func() ([]Example, error) { return readLines(strings.NewReader(text), readLogiQA) },
+			func() ([]Example, error) { return readLines(strings.NewReader(text), readPlain) },
+			func() ([]Example, error) { return readTable(strings.NewReader(text), ',') },
+		} {
+			examples, err := read()
 			if err != nil {
 				continue
 			}
-			for _, e := range d.Examples {
+			for _, e := range examples {
+				if strings.ContainsAny(e.Premises+e.Phi+e.NotPhi, "\x00\x1b\u0085\ufffd") || !utf8.ValidString(e.Premises+e.Phi+e.NotPhi) {
+					t.Fatalf("%q", []string{e.Premises, e.Phi, e.NotPhi})
+				}
 				if e.Line < 1 || e.Bad == "" && (e.Premises == "" || e.Phi == "" || e.NotPhi == "" || e.Phi == e.NotPhi || e.Label == "") {
 					t.Fatalf("%+v", e)
 				}

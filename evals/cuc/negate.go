@@ -44,10 +44,14 @@ var (
 	errSentences   = errors.New("the conclusion is several sentences, of which the rules negate none alone")
 	errSpeaker     = errors.New("the conclusion begins with who speaks and a colon; only what is said could be negated")
 	errCut         = errors.New("the conclusion is cut off: it ends within a phrase, or has a bracket without its other")
+	errLong        = fmt.Errorf("the conclusion has more than %d words", maxWords)
 	errNoVerb      = errors.New("the conclusion is no sentence that the rules know: no finite verb of theirs is surely that of a main clause")
 	errNoSubject   = errors.New("the conclusion is no sentence that the rules know: it begins with its verb")
 	errSubordinate = errors.New("the conclusion is a clause that the rules know no main clause of")
 )
+
+// maxWords bounds what is looked through for verbs, word by word and back.
+const maxWords = 400
 
 // Negate makes the negation of an English sentence by rules. It fails where the text is a question, is
 // several sentences, or is not surely a declarative sentence: data made from answers of multiple choice
@@ -69,6 +73,9 @@ func Negate(sentence string) (negation string, rule Rule, err error) {
 	words := strings.Fields(body)
 	if len(words) < 2 {
 		return "", "", errNoVerb
+	}
+	if len(words) > maxWords {
+		return "", "", errLong
 	}
 	if speaker.MatchString(body) {
 		return "", "", errSpeaker
@@ -163,7 +170,7 @@ func NegateFOLIO(sentence, formula string) (negation string, rule Rule, err erro
 	body := strings.TrimRight(s, ".! ")
 	words := strings.Fields(body)
 	shape := shapeOf(formula)
-	if shape != compound && simple(words) {
+	if shape != compound && len(words) > 1 && len(words) <= maxWords && simple(words) {
 		if n, rule, ok := auxiliary(words); ok && (rule == Insert) == (shape == atom) {
 			return n + ".", rule, nil
 		}

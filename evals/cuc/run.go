@@ -25,10 +25,12 @@ type Options struct {
 	Formats      []Format   // of answers; the paper's default alone if empty
 	Style        Style      // AutoStyle if empty
 	Prompts      *Prompts   // DefaultPrompts if nil
-	Thresholds   Thresholds // the paper's if both are 0
+	Thresholds   Thresholds // the paper's if both are 0, unless ZeroThresholds says that they are meant
 	Unnormalised bool       // P(YES) as it is, not against P(NO)
 	Bootstrap    bootstrap.Options
 	Version      string // of the program, for the manifest
+
+	ZeroThresholds bool
 }
 
 func (o *Options) complete() error {
@@ -42,7 +44,7 @@ func (o *Options) complete() error {
 		p := DefaultPrompts()
 		o.Prompts = &p
 	}
-	if o.Thresholds == (Thresholds{}) {
+	if o.Thresholds == (Thresholds{}) && !o.ZeroThresholds {
 		o.Thresholds = DefaultThresholds()
 	}
 	if o.Bootstrap.Seed == 0 {
