@@ -1,142 +1,15 @@
 package cuc
 
 import (
-	_ "embed"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-//go:embed verbs.txt
-var verbTable string
-
-// form is what a word may be as a form of a verb.
-type form uint8
-
-const (
-	formBase form = 1 << iota
-	formS
-	formPast     // that is no participle: "went"
-	formPastPart // past and participle alike: "made", "closed"
-	formPart     // a participle only: "gone"
-	formIng
-)
-
-// verbForm is what is known of a word.
-type verbForm struct {
-	form     form
-	only     bool // it is hardly ever anything but a verb
-	attitude bool // it says what somebody thinks or says
-	clause   bool // and a clause may follow without "that"
-	to       bool // its past form is no participle before "to"
-	object   bool // its participle may have an object
-	free     bool // its past form is never a participle behind a noun
-}
-
-// verbForms are the forms of the table of verbs.
-var verbForms = readVerbs(verbTable)
-
-func readVerbs(table string) map[string]verbForm {
-	groups := map[string][]string{}
-	irregular := map[string][2]string{}
-	for line := range strings.Lines(table) {
-		name, list, ok := strings.Cut(line, ":")
-		if !ok || strings.HasPrefix(line, "#") {
-			continue
-		}
-		words := strings.Fields(list)
-		if name == "irregular" {
-			irregular[words[0]] = [2]string{words[1], words[2]}
-			continue
-		}
-		groups[name] = append(groups[name], words...)
-	}
-	only, attitude, clause := setOf(groups["verb"]), setOf(groups["attitude"]), setOf(groups["clause"])
-	to, object, free := setOf(groups["to"]), setOf(groups["object"]), setOf(groups["nopassive"])
-	out := map[string]verbForm{}
-	add := func(word string, f form, base string) {
-		v, known := out[word]
-		v.form |= f
-		v.only = only[base] && (v.only || !known)
-		v.attitude = v.attitude || attitude[base]
-		v.clause = v.clause || clause[base]
-		v.to = v.to || to[base]
-		v.object = v.object || object[base]
-		v.free = v.free || free[base]
-		out[word] = v
-	}
-	for _, name := range []string{"verb", "noun", "attitude", "clause", "to", "object", "nopassive"} {
-		for _, base := range groups[name] {
-			add(base, formBase, base)
-			add(ending(base, "s"), formS, base)
-			add(ending(base, "ing"), formIng, base)
-			switch p, ok := irregular[base]; {
-			case !ok:
-				add(ending(base, "ed"), formPastPart, base)
-			case p[0] == p[1]:
-				add(p[0], formPastPart, base)
-			default:
-				add(p[0], formPast, base)
-				add(p[1], formPart, base)
-			}
-		}
-	}
-	return out
-}
-
-// ending puts "s", "ed" or "ing" to a regular verb.
-func ending(base, end string) string {
-	last, before := base[len(base)-1], base[len(base)-2]
-	vowel := func(c byte) bool { return strings.IndexByte("aeiou", c) >= 0 }
-	switch end {
-	case "s":
-		switch {
-		case last == 'y' && !vowel(before):
-			return base[:len(base)-1] + "ies"
-		case strings.HasSuffix(base, "s") || strings.HasSuffix(base, "sh") || strings.HasSuffix(base, "ch") || last == 'x' || last == 'z' || last == 'o':
-			return base + "es"
-		}
-		return base + "s"
-	case "ed":
-		switch {
-		case last == 'y' && !vowel(before):
-			return base[:len(base)-1] + "ied"
-		case last == 'e':
-			return base + "d"
-		}
-	case "ing":
-		switch {
-		case strings.HasSuffix(base, "ie"):
-			return base[:len(base)-2] + "ying"
-		case last == 'e' && before != 'e' && base != "be":
-			return base[:len(base)-1] + "ing"
-		}
-	}
-	if doubled[base] || len(base) >= 3 && len(base) <= 4 && !vowel(last) && vowel(before) && !vowel(base[len(base)-3]) && strings.IndexByte("wxy", last) < 0 {
-		base += string(last)
-	}
-	return base + end
-}
-
-// doubled are longer verbs whose last letter is doubled before an ending.
-var doubled = set("admit begin commit compel control defer deter emit forbid forget infer omit permit prefer refer submit transmit equip program propel regret")
-
-// set2 makes a set of what stands between commas.
-func set2(pairs string) map[string]bool { return setOf(strings.Split(pairs, ",")) }
-
-func set(words string) map[string]bool { return setOf(strings.Fields(words)) }
-
-func setOf(words []string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range words {
-		out[w] = true
-	}
-	return out
-}
-
 var (
+	// determiners begin a noun phrase.
 	determiners = set(`the a an this that these those its his her their our your my every each no some any another all both several many most few one such certain`)
-	// What stands behind a verb, and hardly ever behind a noun: determiners, and pronouns that are objects.
+	// behindVerb stand behind a verb, and hardly ever behind a noun: determiners, and pronouns that are objects.
 	behindVerb = set(`certain the a an this these those its his her their our your my every each no some any another all both several many more less only him them it us me you themselves itself himself herself
 		nothing something anything everything everyone someone nobody`)
 	// thatNouns are forms in -s that may be nouns that a clause with "that" belongs to.
@@ -145,24 +18,28 @@ var (
 	nominative     = set("i he she we they")
 	finites        = set(`is are am was were has had does did will would can could cannot must may might should shall ought can't won't isn't aren't wasn't weren't hasn't haven't hadn't doesn't don't didn't couldn't
 		wouldn't shouldn't mustn't it's he's she's that's there's what's who's here's i'm they're we're you're i've we've you've they've i'd he'll she'll it'll they'll we'll you'll i'll`)
-	// have and do are finite where nothing stands before them that wants an infinitive.
+	// finiteBase are finite where nothing stands before them that wants an infinitive.
 	finiteBase = set("have do")
 	infinitive = set(`to will would can could cannot must may might should shall can't won't couldn't wouldn't shouldn't mustn't do does did don't doesn't didn't let lets make makes made help helps helped not see sees saw watch hear
 		and or but nor than he'll she'll it'll they'll we'll you'll i'll`)
 	// nounWill are words before "will", "can" and "might" where those are nouns, besides determiners.
 	nounWill = set("free good ill last own strong political sheer trash garbage tin beer iron popular general human of by with military")
 	// openers begin a clause of their own, that has a finite verb of its own.
-	openers    = set("which who whom whose when where because if whether although though while whereas unless whenever wherever how why what whatever whoever whichever that")
-	relative   = set("which who whom whose")
-	objectPron = set("of in on to for with from by like than and or") // before "that" where that is a pronoun
-	// maybe begin a clause, or only a phrase.
+	openers   = set("which who whom whose when where because if whether although though while whereas unless whenever wherever how why what whatever whoever whichever that")
+	relative  = set("which who whom whose")
+	thatAlone = set("of on to from by like") // behind these "that" begins no clause
+	// maybeOpeners begin a clause, or only a phrase.
 	maybeOpeners = set("as than before after until till since once")
-	leads        = set("so therefore thus hence consequently accordingly however nonetheless nevertheless moreover furthermore besides and but yet finally also")
-	months       = set("in of since until last next this by early late mid every")
+	// leads join a sentence to the one before it.
+	leads = set("so therefore thus hence consequently accordingly however nonetheless nevertheless moreover furthermore besides and but yet finally also")
+	// months stand before the name of a month.
+	months = set("in of since until last next this by early late mid every")
+	// initialSub begin a sentence with a clause that needs a main clause.
 	initialSub   = set("where if when because since although though while whereas unless whenever wherever once until after before as")
 	conjunctions = set("and or but nor")
 )
 
+// possessive reports whether a word is the owner of what follows.
 func possessive(w string) bool { return strings.HasSuffix(w, "'s") || strings.HasSuffix(w, "s'") }
 
 // isGerund reports whether a word may be the form of a verb in -ing.
@@ -248,6 +125,7 @@ func (c *clause) name(i int) bool {
 	return i > 1 || utf8.RuneCountInString(c.raw[0]) == 1
 }
 
+// isPlural reports whether a word may be a plural.
 func isPlural(w string) bool {
 	return irregularPlurals[w] || len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is") && !strings.HasSuffix(w, "'s") && !singularS[w]
 }
@@ -283,6 +161,7 @@ func (c *clause) auxiliary(i int) bool {
 	return true
 }
 
+// auxiliaryWord reports whether a word is written as a finite auxiliary is.
 func (c *clause) auxiliaryWord(i int) bool { return finites[c.at(i)] }
 
 // finite reports whether a word is a finite verb for sure.
@@ -362,8 +241,8 @@ func (c *clause) finite(i int) bool {
 var (
 	// surePairs are a verb and what stands behind it so that it is no noun: with a subject that is no plural, and
 	// with one that is.
-	surePairs       = set2("lies in,leads to,points out,pointed out,needs to,wants to,focuses on,lags behind,ranks first,stems from,tends to,amounts to,aims to,works for,works as")
-	surePluralPairs = set2("lie in,lead to,point out,pointed out,need to,want to,focus on,lag behind,rank first,stem from,come from,range from,work for,work as,work together,know how,know about,result from,aspire to")
+	surePairs       = setOf(strings.Split("lies in,leads to,points out,pointed out,needs to,wants to,focuses on,lags behind,ranks first,stems from,tends to,amounts to,aims to,works for,works as", ","))
+	surePluralPairs = setOf(strings.Split("lie in,lead to,point out,pointed out,need to,want to,focus on,lag behind,rank first,stem from,come from,range from,work for,work as,work together,know how,know about,result from,aspire to", ","))
 	counts          = set("all some most many few several these those both other")
 )
 
@@ -447,7 +326,7 @@ func (c *clause) opens(i int) bool {
 	case w == "that" && initialSub[c.words[0]] && (c.stop(i-1) || c.at(i-1) == "then"):
 		return false // "if an artist is poor, that artist is …"
 	case w == "that":
-		return next != "of" && !(i > 0 && objectPron[c.at(i-1)] && c.at(i-1) != "in" && c.at(i-1) != "and" && c.at(i-1) != "or" && c.at(i-1) != "for" && c.at(i-1) != "with" && c.at(i-1) != "than")
+		return next != "of" && !thatAlone[c.at(i-1)]
 	case next == "to" || next == "possible" || next == "necessary" || isGerund(next) || prepositions[next]:
 		return false
 	case w != "what" && w != "how" && (v.form == formPart || v.form == formPastPart):
@@ -560,8 +439,10 @@ func (c *clause) nounLike(i int) bool {
 		!isGerund(w) && !strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "self") && !strings.HasSuffix(w, "selves") && !months[w] && !leads[w] && !noNouns[w]
 }
 
+// times are what "this" and "a" count as an adverb: "this year", "a day".
 var times = set("year years month months week weeks day days time times moment morning afternoon evening decade century season")
 
+// noNouns are other words that a determiner follows within a phrase.
 var noNouns = set("beneath either neither maybe perhaps to all both half such as than like per plus minus times worth except near around across within beyond behind against toward towards upon off out up down onto inside outside throughout along unlike every each quite rather what away back better you him them me us it today yesterday each other only due more less most least that then therefore else not")
 
 // saysMore reports whether a clause without "that" may follow a verb of saying or thinking.
