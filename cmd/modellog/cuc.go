@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/modellog/modellog/evals/bootstrap"
@@ -15,7 +17,7 @@ import (
 type cucCmd struct {
 	Run     cucRunCmd     `cmd:"" help:"Ask models for conclusions and their negations, and write tables, figures and rows."`
 	Show    cucShowCmd    `cmd:"" help:"Show what a model is given for an example, token by token if asked."`
-	Negate  cucNegateCmd  `cmd:"" help:"Show what the rules make of a file's conclusions."`
+	Negate  cucNegateCmd  `cmd:"" help:"Show what the rules make of a file's conclusions: its line, the rule, the conclusion, and the negation or why there is none."`
 	Prompts cucPromptsCmd `cmd:"" help:"Write the prompts into a folder, to be changed and used with --prompts."`
 }
 
@@ -42,10 +44,30 @@ func (d *cucData) read() ([]*cuc.Data, error) {
 			return nil, err
 		}
 		data.Draw(int(d.Limit), d.Seed)
+		for _, other := range out {
+			if strings.EqualFold(other.Name, data.Name) {
+				return nil, usageError{fmt.Errorf("%s and %s would both be called %s; give the second another name", other.File, data.File, data.Name)}
+			}
+		}
 		out = append(out, data)
 	}
 	if len(out) == 0 {
 		return nil, usageError{errors.New("name a file of examples with --folio, --logiqa or --data")}
+	}
+	return out, nil
+}
+
+// some refuses a draw of which no row can be asked, of which a run would only show afterwards that it is empty.
+func (d *cucData) some() ([]*cuc.Data, error) {
+	out, err := d.read()
+	if err != nil {
+		return nil, err
+	}
+	for _, data := range out {
+		if !slices.ContainsFunc(data.Examples, func(e cuc.Example) bool { return e.Bad == "" }) {
+			return nil, fmt.Errorf("none of the %d rows that were drawn of %s can be asked (line %d: %s); draw more with --limit, or others with --seed",
+				len(data.Examples), data.File, data.Examples[0].Line, data.Examples[0].Bad)
+		}
 	}
 	return out, nil
 }
@@ -93,6 +115,9 @@ func (a *cucAsk) options() (cuc.Options, error) {
 	return o, nil
 }
 
+// maxResamples bounds the bootstrap, whose intervals are hardly better beyond a tenth of this.
+const maxResamples = 1_000_000
+
 type cucRunCmd struct {
 	Model []string `short:"m" placeholder:"NAME" env:"MODELLOG_MODEL" default:"${model}" help:"Model to ask; give it again for more. Default: ${default}."`
 	engineFlags
@@ -117,14 +142,18 @@ func (c *cucRunCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	o.Thresholds, o.Unnormalised = cuc.Thresholds{Tau: c.Tau, Delta: c.Delta}, c.Unnormalised
+	o.ZeroThresholds = c.Tau == 0 && c.Delta == 0
 	if err := o.Thresholds.Check(); err != nil {
-		return usageError{err}
+		return usageError{fmt.Errorf("--tau and --delta: %w", err)}
 	}
-	if c.Resamples < 1 || c.Bootstrap == 0 {
-		return usageError{errors.New("--resamples and --bootstrap-seed are at least 1")}
+	switch {
+	case c.Resamples < 1 || c.Resamples > maxResamples:
+		return usageError{fmt.Errorf("--resamples is %d; it lies between 1 and %d", c.Resamples, maxResamples)}
+	case c.Bootstrap == 0:
+		return usageError{errors.New("--bootstrap-seed is 0; seeds begin at 1")}
 	}
 	o.Bootstrap = bootstrap.Options{Resamples: c.Resamples, Seed: c.Bootstrap}
-	data, err := c.read()
+	data, err := c.some()
 	if err != nil {
 		return err
 	}
@@ -135,12 +164,13 @@ func (c *cucRunCmd) Run(ctx context.Context, std streams) error {
 	defer s.free()
 	results, err := cuc.Run(ctx, cuc.Machine{Open: s.model, Cache: s.cache, Progress: s.bar.Report}, c.Model, data, c.Out, o)
 	s.bar.Clear()
-	if err != nil {
+	if len(results) == 0 || ctx.Err() != nil {
 		if ctx.Err() != nil {
 			fmt.Fprintln(s.bar.Wrap(std.err), "What was read is kept; the same command goes on from there.")
 		}
 		return err
 	}
+	failure := err // of a part of the run, the rest of which is shown
 	tables, err := cuc.Tables(results, o)
 	if err != nil {
 		return err
@@ -154,7 +184,7 @@ func (c *cucRunCmd) Run(ctx context.Context, std streams) error {
 		for _, r := range results {
 			for _, rd := range r.Data {
 				for _, row := range rd.Rows {
-					key := fmt.Sprintf("%s:%d: %s", d.File, row.Line, row.Why)
+					key := visible(fmt.Sprintf("%s:%d: %s", d.File, row.Line, row.Why))
 					if rd.Data != d || row.Status == cuc.StatusMeasured || told[key] {
 						continue
 					}
@@ -169,8 +199,10 @@ func (c *cucRunCmd) Run(ctx context.Context, std streams) error {
 			fmt.Fprintf(std.err, "%s: … and %d more; the files of rows have all\n", d.File, said-5)
 		}
 	}
-	fmt.Fprintf(std.err, "The run is in %s\n", c.Out)
-	return nil
+	if failure == nil {
+		fmt.Fprintf(std.err, "The run is in %s\n", c.Out)
+	}
+	return failure
 }
 
 type cucShowCmd struct {
@@ -219,6 +251,11 @@ func (c *cucShowCmd) Run(ctx context.Context, std streams) error {
 		if c.Tokens {
 			text = strings.Join(lm.Pieces(m, q.in), "│")
 		}
+		lines := strings.Split(text, "\n")
+		for i := range lines {
+			lines[i] = visible(lines[i])
+		}
+		text = strings.Join(lines, "\n")
 		fmt.Fprintf(std.out, "\n—— %s, %d tokens\n%s\n", q.name, len(q.in), text)
 	}
 	return nil
@@ -251,9 +288,9 @@ func (c *cucNegateCmd) Run(std streams) error {
 		}
 		switch {
 		case e.Bad != "":
-			fmt.Fprintf(std.out, "%d\t–\t\t%s\n", e.Line, e.Bad)
+			fmt.Fprintf(std.out, "%d\t–\t%s\t%s\n", e.Line, visible(e.Phi), visible(e.Bad))
 		case !c.Refused:
-			fmt.Fprintf(std.out, "%d\t%s\t%s\t%s\n", e.Line, e.Rule, e.Phi, e.NotPhi)
+			fmt.Fprintf(std.out, "%d\t%s\t%s\t%s\n", e.Line, e.Rule, visible(e.Phi), visible(e.NotPhi))
 		}
 	}
 	for _, kind := range order {
@@ -261,9 +298,26 @@ func (c *cucNegateCmd) Run(std streams) error {
 		if name == "" {
 			name = "¬φ from the file"
 		}
-		fmt.Fprintf(std.err, "%6d  %s\n", counts[kind], name)
+		fmt.Fprintf(std.err, "%6d  %s\n", counts[kind], visible(name))
 	}
 	return nil
+}
+
+// visible writes characters of a data set that have no shape of their own, and might move a terminal's cursor or turn
+// the direction of its text, as Go does: \u202e. It is the same whether the output is a terminal or not.
+func visible(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if strconv.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+	}
+	return b.String()
 }
 
 type cucPromptsCmd struct {

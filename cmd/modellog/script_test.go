@@ -133,6 +133,8 @@ func makeFile(ts *testscript.TestScript, neg bool, args []string) {
 		b.WriteString(strings.Repeat("!", n) + "true")
 	case "line": // a comment of n bytes and then a formula
 		b.WriteString("# " + strings.Repeat("x", n) + "\nwmc(prob(0.25))\n")
+	case "shapeless": // examples with what would turn or move a terminal's text, and a quote that is not closed
+		b.WriteString("premises,phi,not_phi,label\nx,It is \u202e red.,,true\nx,Red as a brick,,true\nx,It is \x1b[31mred.,,true\nx,\"It is red.,,true\nx,The guests will pay.,,true\n")
 	case "name": // an unknown name of n bytes
 		b.WriteString(strings.Repeat("x", n) + "\n")
 	case "chain": // a formula of n variables

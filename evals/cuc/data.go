@@ -1,7 +1,6 @@
 package cuc
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
@@ -13,10 +12,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
-// Example is an example of a data set. One that cannot be asked has Bad, and nothing else but its line.
+// Example is an example of a data set. One that cannot be asked has Bad, and nothing else but its line and, if the
+// fault lies in something else, its conclusion.
 type Example struct {
 	Line     int    // of the file, from 1
 	Premises string // each on a line of its own
@@ -47,22 +48,21 @@ type Data struct {
 	Seed     uint64    // with which they were drawn; meaningful where there are fewer examples than rows
 }
 
-const (
-	maxLineBytes = 4 << 20
-	maxRows      = 1 << 20
-)
-
-// Read reads a data set. A file that is not of the kind at all is an error with the line; an example
-// that cannot be asked (a malformed line, an unknown label, a conclusion that the rules do not negate)
-// is kept with its reason. Byte-order marks and line ends of Windows do no harm.
+// Read reads a data set. A file that is not of the kind at all is an error with the line, and so is one of more
+// than 256 MiB, 16,777,216 lines or 1,048,576 rows; an example that cannot be asked (a malformed line, an unknown label, a text that
+// is too long or has a character that no text has, a conclusion that the rules do not negate) is kept with
+// its reason. UTF-8's byte-order mark and line ends of Windows do no harm.
 func Read(kind Kind, path string) (*Data, error) {
+	base := filepath.Base(path)
+	ext := strings.ToLower(filepath.Ext(path))
+	if name := strings.TrimSuffix(base, filepath.Ext(base)); kind == Plain && (name == "" || len(name) > maxNameBytes || checkText("name", name) != nil || strings.Contains(name, "\n")) {
+		return nil, fmt.Errorf("reading examples: %q: the data set is called like the file without its ending, which takes from 1 to %d bytes of text; rename the file", path, maxNameBytes)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading examples: %w", err)
 	}
 	defer f.Close()
-	base := filepath.Base(path)
-	ext := strings.ToLower(filepath.Ext(path))
 	d := &Data{Name: strings.TrimSuffix(base, filepath.Ext(base)), Kind: kind, File: path}
 	switch kind {
 	case FOLIO:
@@ -116,31 +116,34 @@ func (d *Data) Draw(n int, seed uint64) {
 
 // readLines reads JSON lines, empty ones left out.
 func readLines(r io.Reader, read func([]byte) (Example, error)) ([]Example, error) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxLineBytes)
+	lines, err := newLineReader(r)
+	if err != nil {
+		return nil, err
+	}
 	var out []Example
-	n := 0
-	for lines.Scan() {
-		n++
-		line := lines.Bytes()
-		if n == 1 {
-			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+	for {
+		l, err := lines.next()
+		if errors.Is(err, io.EOF) {
+			return out, nil
 		}
-		if line = bytes.TrimSpace(line); len(line) == 0 {
+		if err != nil {
+			return nil, err
+		}
+		text := bytes.TrimSpace(l.text)
+		if len(text) == 0 && !l.long {
 			continue
 		}
 		if len(out) == maxRows {
-			return nil, fmt.Errorf("line %d: there are more than %d examples", n, maxRows)
+			return nil, fmt.Errorf("line %d: there are more than %d examples; split the file", l.number, maxRows)
 		}
-		e, err := read(line)
-		out = append(out, e.checked(n, err))
+		var e Example
+		if l.long {
+			err = errLongLine
+		} else {
+			e, err = read(text)
+		}
+		out = append(out, e.checked(l.number, err))
 	}
-	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, fmt.Errorf("line %d is longer than %d bytes", n+1, maxLineBytes)
-	} else if err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 // checked puts the line into an example, and its fault where there is one.
@@ -156,22 +159,47 @@ func (e Example) checked(line int, err error) Example {
 		err = errors.New("the negated conclusion is the conclusion")
 	case e.Premises == "":
 		err = errors.New("there are no premises")
-	case !utf8.ValidString(e.Premises + e.Phi + e.NotPhi):
-		err = errors.New("the text is no valid UTF-8; convert it")
+	case len(e.Premises)+len(e.Phi)+len(e.NotPhi) > maxTextBytes:
+		err = fmt.Errorf("the texts of the row are longer than %d MiB", maxTextBytes>>20)
+	default:
+		err = errors.Join(checkText("premises", e.Premises), checkText("conclusion", e.Phi), checkText("negated conclusion", e.NotPhi))
 	}
 	if err != nil {
-		return Example{Line: line, Bad: err.Error()}
+		bad := Example{Line: line, Bad: err.Error()}
+		if len(e.Phi) <= maxTextBytes && checkText("conclusion", e.Phi) == nil {
+			bad.Phi = e.Phi
+		}
+		return bad
 	}
 	return e
 }
 
+// checkText refuses what no text has, and a prompt should not: bytes that are no UTF-8, half a surrogate pair and other
+// characters that were lost (which JSON's decoder turns into U+FFFD), and control characters.
+func checkText(what, s string) error {
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError:
+			return fmt.Errorf("the %s has at byte %d something that is no character of UTF-8, or U+FFFD in its place; mend the text", what, i+1)
+		case unicode.IsControl(r) && r != '\n':
+			return fmt.Errorf("the %s has at byte %d the control character U+%04X; take it out", what, i+1, r)
+		}
+	}
+	return nil
+}
+
 // decode reads a JSON object.
 func decode(line []byte, to any) error {
+	if !utf8.Valid(line) {
+		return errors.New("the line is no valid UTF-8; convert the file")
+	}
 	err := json.Unmarshal(line, to)
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &wrong) && wrong.Field == "":
+		return fmt.Errorf("the line is a JSON %s, and not an object", wrong.Value)
 	case errors.As(err, &wrong):
 		return fmt.Errorf("%q is a JSON %s where text is needed", strings.ToLower(wrong.Field[strings.LastIndex(wrong.Field, ".")+1:]), wrong.Value)
 	}
@@ -271,6 +299,9 @@ func parseLabel(text string, known map[string]Label) (Label, error) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
+	if r := []rune(text); len(r) > 40 {
+		text = string(r[:40]) + "…"
+	}
 	return "", fmt.Errorf("the label %q is not known; the labels are %s", text, strings.Join(names, ", "))
 }
 
@@ -302,41 +333,59 @@ func plain(premises texts, phi, notPhi, label string) (Example, error) {
 
 // readTable reads CSV with a header. Premises stand on the lines of one field.
 func readTable(r io.Reader, comma rune) ([]Example, error) {
-	b := bufio.NewReader(r)
-	if mark, _ := b.Peek(3); string(mark) == "\xef\xbb\xbf" {
-		b.Discard(3)
-	}
-	rows := csv.NewReader(b)
-	rows.Comma = comma
-	rows.FieldsPerRecord = -1
-	header, err := rows.Read()
+	lines, err := newLineReader(r)
 	if err != nil {
-		return nil, fmt.Errorf("reading the header: %w", err)
+		return nil, err
+	}
+	rows := &tableReader{lines: lines, comma: byte(comma)}
+	text, number, why, err := rows.row()
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("the file is empty; its first line names the columns premises, phi, not_phi and label")
+	}
+	if err != nil {
+		return nil, err
+	}
+	var header []string
+	if why == nil {
+		header, why = fields(text, comma)
+	}
+	if why != nil {
+		return nil, fmt.Errorf("line %d, the header: %w", number, why)
 	}
 	column := map[string]int{}
 	for i, name := range header {
-		column[strings.ToLower(strings.TrimSpace(name))] = i
+		name = strings.ToLower(strings.TrimSpace(name))
+		if _, ok := column[name]; ok && (name == "premises" || name == "phi" || name == "not_phi" || name == "label") {
+			return nil, fmt.Errorf("line %d names the column %q twice", number, name)
+		}
+		column[name] = i
 	}
 	for _, name := range []string{"premises", "phi", "label"} {
 		if _, ok := column[name]; !ok {
-			return nil, fmt.Errorf("line 1 has no column %q; the columns are premises, phi, not_phi and label", name)
+			return nil, fmt.Errorf("line %d has no column %q; the columns are premises, phi, not_phi and label", number, name)
 		}
 	}
 	var out []Example
 	for {
-		row, err := rows.Read()
-		if err == io.EOF {
+		text, number, why, err := rows.row()
+		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
 		if err != nil {
-			return nil, err // names the line
+			return nil, err
 		}
 		if len(out) == maxRows {
-			return nil, fmt.Errorf("there are more than %d examples", maxRows)
+			return nil, fmt.Errorf("line %d: there are more than %d examples; split the file", number, maxRows)
 		}
-		line, _ := rows.FieldPos(0)
-		if len(row) != len(header) {
-			out = append(out, Example{}.checked(line, fmt.Errorf("the row has %d fields and the header %d", len(row), len(header))))
+		var row []string
+		if why == nil {
+			row, why = fields(text, comma)
+		}
+		if why == nil && len(row) != len(header) {
+			why = fmt.Errorf("the row has %d fields and the header %d", len(row), len(header))
+		}
+		if why != nil {
+			out = append(out, Example{}.checked(number, why))
 			continue
 		}
 		notPhi := ""
@@ -344,6 +393,21 @@ func readTable(r io.Reader, comma rune) ([]Example, error) {
 			notPhi = row[i]
 		}
 		e, err := plain(strings.Split(row[column["premises"]], "\n"), row[column["phi"]], notPhi, row[column["label"]])
-		out = append(out, e.checked(line, err))
+		out = append(out, e.checked(number, err))
 	}
+}
+
+// fields are those of one row.
+func fields(text []byte, comma rune) ([]string, error) {
+	if bytes.IndexByte(text, '"') < 0 { // most rows, and many times as fast
+		return strings.Split(strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r"), string(comma)), nil
+	}
+	r := csv.NewReader(bytes.NewReader(text))
+	r.Comma = comma
+	row, err := r.Read()
+	var parse *csv.ParseError
+	if errors.As(err, &parse) {
+		return nil, parse.Err // its line is of the row and not of the file
+	}
+	return row, err
 }

@@ -1,11 +1,15 @@
 package cuc
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/modellog/modellog/internal/modeltest"
 )
@@ -61,8 +65,9 @@ func TestLogiQA(t *testing.T) {
 	if d.Rows != 3942 || n[LabelFalse]+n[LabelUncertain] != 0 || n[LabelTrue] == 0 || n[LabelNotTrue] == 0 || bad+n[LabelTrue]+n[LabelNotTrue] != 3942 {
 		t.Errorf("%d rows, %d bad, %v", d.Rows, bad, n)
 	}
-	if share := float64(bad) / 3942; share < 0.2 || share > 0.45 {
-		t.Errorf("%.0f %% of the rows are not negated", 100*share)
+	// The table of examples says how many.
+	if said := fmt.Sprintf("Of all 3,942 rows %s are negated.", humanize.Comma(int64(3942-bad))); !strings.Contains(NegationExamples, said) {
+		t.Errorf("negation.txt does not have %q", said)
 	}
 	if e := d.Examples[0]; e.Premises != "Professor Wu talked about system theory to students\nHe said: Many systems are observable, but the'black box' is not" || e.Label != LabelNotTrue || e.NotPhi != "The black box is not the system." {
 		t.Errorf("%+v", e)
@@ -164,13 +169,24 @@ func FuzzRead(f *testing.F) {
 	f.Add(`{"premises":["a"],"conclusion":"It is b.","conclusion-FOL":"B(a)","label":"True"}`)
 	f.Add(`{"major_premise":[],"minor_premise":"a","conclusion":"It is b.","label":"entailed"}`)
 	f.Add("premises,phi,label\na,It is b.,true\n")
+	f.Add("\ufeffpremises,phi,not_phi,label\r\n\"a\r\nb\",It is b.,It is c.,true\r\n\"a,It is b.,,true\r\n\r\na,\"It is \"\"b\"\".\",,false")
+	f.Add(`{"premises":["a\ud800"],"phi":"It is \u0000.","label":"true"}` + "\n[1]\nnull\n{\"phi\":1}")
+	f.Add("\xff\xfep\x00")
 	f.Fuzz(func(t *testing.T, text string) {
-		for kind, name := range map[Kind]string{FOLIO: "a.jsonl", LogiQA: "a.jsonl", Plain: "a.csv"} {
-			d, err := Read(kind, write(t, name, text))
+		for _, read := range []func() ([]Example, error){
+			func() ([]Example, error) { return readLines(strings.NewReader(text), readFOLIO) },
+			func() ([]Example, error) { return readLines(strings.NewReader(text), readLogiQA) },
+			func() ([]Example, error) { return readLines(strings.NewReader(text), readPlain) },
+			func() ([]Example, error) { return readTable(strings.NewReader(text), ',') },
+		} {
+			examples, err := read()
 			if err != nil {
 				continue
 			}
-			for _, e := range d.Examples {
+			for _, e := range examples {
+				if strings.ContainsAny(e.Premises+e.Phi+e.NotPhi, "\x00\x1b\u0085\ufffd") || !utf8.ValidString(e.Premises+e.Phi+e.NotPhi) {
+					t.Fatalf("%q", []string{e.Premises, e.Phi, e.NotPhi})
+				}
 				if e.Line < 1 || e.Bad == "" && (e.Premises == "" || e.Phi == "" || e.NotPhi == "" || e.Phi == e.NotPhi || e.Label == "") {
 					t.Fatalf("%+v", e)
 				}

@@ -15,7 +15,9 @@
 //
 // An answer may be written in several ways, with a space before it or without and in another case;
 // the probability of a YES is that of all tokens that write it ([Answers]), and
-// p = P(YES) / (P(YES) + P(NO)) within its own question. What a model puts on neither is kept too, and
+// p = P(YES) / (P(YES) + P(NO)) within its own question. A way to write it counts only where the vocabulary
+// has both answers so, each as one token: with a NO of three spellings against a YES of two, p would be of the
+// tokenizer. A format of which nothing is left cannot be asked, and the tables say so. What a model puts on neither is kept too, and
 // all figures are to be had of P(YES) as it is ([Options].Unnormalised). A model that has a chat
 // template is asked in a conversation, another by a text to go on with. The prompts are files
 // ([Prompts]).

@@ -2,6 +2,7 @@ package cuc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -95,9 +96,14 @@ func newElicitor(ctx context.Context, r *event.Reader, p Prompts, style Style, f
 		return nil, err
 	}
 	e := &elicitor{reader: r, asker: a}
-	for _, f := range formats {
+	for i, f := range formats {
 		answers, err := findAnswers(ctx, r.Model, f, a.style)
-		if err != nil {
+		var without *lacking
+		switch {
+		case errors.As(err, &without) && i > 0:
+			// The tables are of the first format; a model that lacks another is compared under what it has.
+			answers = &Answers{Format: f, Lacks: without.why}
+		case err != nil:
 			return nil, err
 		}
 		e.answers = append(e.answers, answers)
@@ -112,8 +118,8 @@ type question struct {
 	begin  int // of the list
 }
 
-// measure asks about the examples of a data set under all formats, two readings for each. The rows come in
-// the order of the examples, and of the formats within.
+// measure asks about the examples of a data set under all formats that the model can be asked under, two readings
+// for each. The rows come in the order of the examples, and of the formats within.
 func (e *elicitor) measure(ctx context.Context, d *Data) ([]*Measured, error) {
 	var rows []*Measured
 	var of []*Answers // of each row
@@ -122,6 +128,9 @@ func (e *elicitor) measure(ctx context.Context, d *Data) ([]*Measured, error) {
 	limit := e.reader.Model.Info().Context
 	for _, x := range d.Examples {
 		for _, a := range e.answers {
+			if a.Lacks != "" {
+				continue
+			}
 			row := &Measured{Data: d.Name, Line: x.Line, Format: a.Format.Name, Status: StatusMeasured, Rule: x.Rule, Label: x.Label}
 			rows, of = append(rows, row), append(of, a)
 			pairs = append(pairs, [2]question{})

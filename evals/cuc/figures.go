@@ -2,20 +2,33 @@ package cuc
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/modellog/modellog/evals/bootstrap"
 	"github.com/modellog/modellog/evals/folder"
 	"github.com/modellog/modellog/notebooks/published"
 	"github.com/modellog/modellog/plots"
 )
 
+// How many models a figure has at most. Those of more are on further figures.
+const (
+	modelsOfFrontier = 36 // with the published four beside
+	modelsOfFigure   = 8
+)
+
 // Figures draws for each data set the frontier, with the published models on FOLIO, the reliability diagram of
-// each model, and the coverage–accuracy curves over τ.
+// each model, and the coverage–accuracy curves over τ. Where there are too many models for one figure, the next
+// ones are on a second, whose name ends in "_2".
 func Figures(results []*Result, o Options) ([]folder.Figure, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
+	if len(results) == 0 {
+		return nil, fmt.Errorf("figures of no results")
+	}
+	o.Bootstrap = bootstrap.Options{Resamples: 1, Seed: DefaultSeed} // no interval is drawn
 	t := &tables{results: results, o: o, first: o.Formats[0]}
 	var out []folder.Figure
 	for k, d := range results[0].Data {
@@ -24,7 +37,7 @@ func Figures(results []*Result, o Options) ([]folder.Figure, error) {
 		var reliability []plots.ReliabilityPanel
 		for _, r := range results {
 			points := r.Data[k].Points(t.first, o.Unnormalised)
-			m, ok := t.metrics(r, k, t.first, o.Thresholds, quick)
+			m, ok := t.metrics(r, k, t.first, o.Thresholds)
 			if !ok {
 				continue
 			}
@@ -45,50 +58,75 @@ func Figures(results []*Result, o Options) ([]folder.Figure, error) {
 			}
 			reliability = append(reliability, panel)
 		}
-		if len(frontier) == 0 {
-			continue
+		if t.err != nil {
+			return nil, t.err
 		}
-		if d.Name == "FOLIO" {
-			figures, err := published.Table("CUC Table 1")
-			if err != nil {
+		var others []plots.FrontierPoint
+		if d.Kind == FOLIO {
+			var err error
+			if others, err = publishedFrontier(); err != nil {
 				return nil, err
 			}
-			here := len(frontier)
-			for _, f := range figures {
-				if len(frontier) == here || frontier[len(frontier)-1].Model != f.Model {
-					frontier = append(frontier, plots.FrontierPoint{Model: f.Model})
-				}
-				p := &frontier[len(frontier)-1]
-				switch f.Quantity {
-				case "Coverage":
-					p.Coverage = f.Value
-				case "E[c]":
-					p.Commitment = f.Value
-				case "E[v_neg]":
-					p.Violation = f.Value
-				}
-			}
 		}
-		add := func(kind string, f *plots.Figure, err error) error {
-			if err != nil {
-				return err
-			}
-			out = append(out, folder.Figure{Name: kind + "-" + fileName(d.Name), Figure: f})
-			return nil
-		}
-		f, err := plots.NewFrontier("Commitment and contradiction, "+d.Name, frontier)
-		if err := add("frontier", f, err); err != nil {
+		drawn, err := split("frontier", "Commitment and contradiction, "+d.Name, d.Name, frontier, modelsOfFrontier, func(title string, part []plots.FrontierPoint) (*plots.Figure, error) {
+			return plots.NewFrontier(title, slices.Concat(part, others))
+		})
+		if err != nil {
 			return nil, err
 		}
-		f, err = plots.NewReliability(fmt.Sprintf("Reliability of the answers, %s, %s", d.Name, o.Thresholds), reliability)
-		if err := add("reliability", f, err); err != nil {
+		out = append(out, drawn...)
+		if drawn, err = split("reliability", fmt.Sprintf("Reliability of the answers, %s, %s", d.Name, o.Thresholds), d.Name, reliability, modelsOfFigure, plots.NewReliability); err != nil {
 			return nil, err
 		}
-		if len(curves) > 0 {
-			f, err = plots.NewCoverage(fmt.Sprintf("Accuracy of what is answered, τ from 0.50 to 1.00, %s, δ = %.2f", d.Name, o.Thresholds.Delta), curves)
-			if err := add("coverage", f, err); err != nil {
-				return nil, err
-			}
+		out = append(out, drawn...)
+		if drawn, err = split("coverage", fmt.Sprintf("Accuracy of what is answered, τ from 0.50 to 1.00, %s, δ = %.2f", d.Name, o.Thresholds.Delta), d.Name, curves, modelsOfFigure, plots.NewCoverage); err != nil {
+			return nil, err
+		}
+		out = append(out, drawn...)
+	}
+	return out, nil
+}
+
+// split draws models on as many figures of a kind as it takes, none where there is no model.
+func split[T any](kind, title, data string, models []T, most int, draw func(string, []T) (*plots.Figure, error)) ([]folder.Figure, error) {
+	var out []folder.Figure
+	parts := (len(models) + most - 1) / most
+	for i := range parts {
+		name, of := kind+"-"+fileName(data), title
+		if parts > 1 {
+			of = fmt.Sprintf("%s (%d of %d)", title, i+1, parts)
+		}
+		if i > 0 {
+			name += fmt.Sprintf("_%d", i+1) // of which no data set's name has one
+		}
+		f, err := draw(of, models[i*most:min((i+1)*most, len(models))])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, folder.Figure{Name: name, Figure: f})
+	}
+	return out, nil
+}
+
+// publishedFrontier are the models of the paper's Table 1.
+func publishedFrontier() ([]plots.FrontierPoint, error) {
+	figures, err := published.Table("CUC Table 1")
+	if err != nil {
+		return nil, err
+	}
+	var out []plots.FrontierPoint
+	for _, f := range figures {
+		if len(out) == 0 || out[len(out)-1].Model != f.Model {
+			out = append(out, plots.FrontierPoint{Model: f.Model})
+		}
+		p := &out[len(out)-1]
+		switch f.Quantity {
+		case "Coverage":
+			p.Coverage = f.Value
+		case "E[c]":
+			p.Commitment = f.Value
+		case "E[v_neg]":
+			p.Violation = f.Value
 		}
 	}
 	return out, nil

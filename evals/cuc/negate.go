@@ -40,55 +40,123 @@ const notTheCase = "It is not the case that "
 
 // Why the rules do not negate a conclusion.
 var (
-	errQuestion  = errors.New("the conclusion is a question, which has no negation")
-	errSentences = errors.New("the conclusion is several sentences, of which the rules negate none alone")
-	errNoVerb    = errors.New("the conclusion is no sentence that the rules know: it has no finite verb of theirs")
-	errNoSubject = errors.New("the conclusion is no sentence that the rules know: it begins with its verb")
+	errQuestion    = errors.New("the conclusion is a question, which has no negation")
+	errSentences   = errors.New("the conclusion is several sentences, of which the rules negate none alone")
+	errSpeaker     = errors.New("the conclusion begins with who speaks and a colon; only what is said could be negated")
+	errCut         = errors.New("the conclusion is cut off: it ends within a phrase, or has a bracket without its other")
+	errLong        = fmt.Errorf("the conclusion has more than %d words", maxWords)
+	errNoVerb      = errors.New("the conclusion is no sentence that the rules know: no finite verb of theirs is surely that of a main clause")
+	errNoSubject   = errors.New("the conclusion is no sentence that the rules know: it begins with its verb")
+	errSubordinate = errors.New("the conclusion is a clause that the rules know no main clause of")
 )
 
+// maxWords bounds what is looked through for verbs, word by word and back.
+const maxWords = 400
+
 // Negate makes the negation of an English sentence by rules. It fails where the text is a question, is
-// several sentences, or is not known to be a sentence at all: data made from answers of multiple choice
-// have many fragments.
+// several sentences, or is not surely a declarative sentence: data made from answers of multiple choice
+// have many fragments. A word before the sentence that only joins it to another ("However,") is left out
+// of the negation.
 func Negate(sentence string) (negation string, rule Rule, err error) {
 	s := oneLine(sentence)
+	if strings.Contains(s, "?") {
+		return "", "", errQuestion
+	}
 	body, end := s, ""
 	if strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") {
 		body, end = strings.TrimRight(s, ".! "), "."
 	}
-	switch {
-	case strings.HasSuffix(s, "?"):
-		return "", "", errQuestion
-	case severalSentences.MatchString(withoutAbbreviations(body)):
+	if severalSentences.MatchString(withoutAbbreviations(body)) {
 		return "", "", errSentences
 	}
+	body = withoutLead(body)
 	words := strings.Fields(body)
 	if len(words) < 2 {
 		return "", "", errNoVerb
 	}
-	first := word(words[0])
-	if rest, ok := cutPrefixFold(body, notTheCase); ok {
-		return capital(rest) + end, Unwrap, nil
+	if len(words) > maxWords {
+		return "", "", errLong
 	}
-	if rest, ok := cutPrefixFold(body, "It is not true that "); ok {
-		return capital(rest) + end, Unwrap, nil
+	if speaker.MatchString(body) {
+		return "", "", errSpeaker
+	}
+	c := newClause(words)
+	if !balanced(body) || cutEnds[c.words[len(words)-1]] && !strings.HasPrefix(words[len(words)-1], "A") {
+		return "", "", errCut
+	}
+	for _, prefix := range []string{notTheCase, "It is not true that "} {
+		if rest, ok := cutPrefixFold(body, prefix); ok {
+			if inner := strings.Fields(rest); len(inner) > 1 && simple(inner) {
+				return capital(rest) + end, Unwrap, nil
+			}
+		}
+	}
+	main := c.mainVerb()
+	first, second := c.words[0], c.words[1]
+	if initialSub[first] && (main < 0 || !c.divided(main)) {
+		main = c.afterFirst()
 	}
 	switch {
-	case questionWords[first] && (len(words) < 3 || !clauseVerb(words[1:])):
-		return "", "", errNoVerb
-	case auxiliaries[first] || bare[first]:
+	case questionWords[first] && (finites[second] || finiteBase[second]) && first != "what":
+		return "", "", errQuestion
+	case first == "how", first == "why", first == "whether", first == "which", first == "whose", first == "whom", first == "who",
+		first == "that" && !finites[second],
+		initialSub[first] && main < 0:
+		return "", "", errSubordinate
+	case finites[first] && !strings.Contains(first, "'") || finiteBase[first] || strings.HasSuffix(first, "n't"), c.imperative():
 		return "", "", errNoSubject
-	case !clauseVerb(words), strings.HasSuffix(first, "ing") && !clauseVerb(beforeSubordinate(words)):
+	case main < 0:
 		return "", "", errNoVerb
 	}
-	if simple(words) {
-		if n, ok := quantified(words); ok {
+	if simple(words) && c.single(main) {
+		if n, ok := quantified(words, main); ok {
 			return n + end, Quantifier, nil
 		}
-		if n, rule, ok := auxiliary(words); ok {
-			return n + end, rule, nil
+		if c.plainSubject(main) {
+			if n, rule, ok := auxiliary(words); ok {
+				return n + end, rule, nil
+			}
 		}
 	}
 	return notTheCase + small(body) + end, Wrap, nil
+}
+
+// withoutLead takes off words that only join a sentence to another.
+func withoutLead(s string) string {
+	for {
+		first, rest, ok := strings.Cut(s, " ")
+		w := word(first)
+		next, _, _ := strings.Cut(rest, " ")
+		if !ok || !leads[w] || !strings.HasSuffix(first, ",") && (!leadsAlone[w] || notLed[word(next)]) {
+			return s
+		}
+		s = rest
+	}
+}
+
+var (
+	leadsAlone = set("so therefore thus hence but and")
+	// Behind "so" and "and" these make something else: "so that", "so many".
+	notLed = set("that many much far long few called little often as to too")
+	// speaker is a name before a colon.
+	speaker = regexp.MustCompile(`^(?:[^\s:]+ ){0,3}[^\s:]+:\s`)
+	cutEnds = set("the a an and or but to that which who whose because if when than very into from at such as certain")
+)
+
+// balanced reports whether brackets come in pairs.
+func balanced(s string) bool {
+	open := 0
+	for _, r := range s {
+		switch r {
+		case '(', '（':
+			open++
+		case ')', '）':
+			if open--; open < 0 {
+				return false
+			}
+		}
+	}
+	return open == 0
 }
 
 // NegateFOLIO makes the negation of a conclusion of FOLIO, which are all sentences. Its formula decides
@@ -102,7 +170,7 @@ func NegateFOLIO(sentence, formula string) (negation string, rule Rule, err erro
 	body := strings.TrimRight(s, ".! ")
 	words := strings.Fields(body)
 	shape := shapeOf(formula)
-	if shape != compound && simple(words) {
+	if shape != compound && len(words) > 1 && len(words) <= maxWords && simple(words) {
 		if n, rule, ok := auxiliary(words); ok && (rule == Insert) == (shape == atom) {
 			return n + ".", rule, nil
 		}
@@ -143,57 +211,27 @@ func shapeOf(formula string) shape {
 }
 
 // severalSentences finds the end of a sentence with more behind it.
-var severalSentences = regexp.MustCompile(`[.!?;]['"”’)]*\s+\S|[?]`)
+var severalSentences = regexp.MustCompile(`[.!;]['"”’)]*\s+\S|[\p{Ll}\d)]\s?[.!][\s'"“]?\p{Lu}|;\S`)
 
-var abbreviations = regexp.MustCompile(`\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|No|[A-Z])\.`)
+var abbreviations = regexp.MustCompile(`\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|No|Co|Inc|Ltd|Jr|Sr|[ap]\.m|e\.g|i\.e|[A-Z])\.`)
 
 func withoutAbbreviations(s string) string {
 	return abbreviations.ReplaceAllStringFunc(s, func(a string) string { return strings.TrimSuffix(a, ".") })
 }
 
-func set(words string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		out[w] = true
-	}
-	return out
-}
-
 var (
 	// auxiliaries are the words that "not" may stand behind with the whole clause negated. "must not",
 	// "may not" and "should not" say something else than that it is not so, and are not among them.
-	auxiliaries = set("is are was were am will would can could does do did")
-	modals      = set("must may might should shall ought need has have had cannot can't won't isn't aren't wasn't weren't doesn't don't didn't couldn't wouldn't hasn't haven't shouldn't 's")
-
-	// verbs are finite forms that conclusions have where they have no auxiliary, and that are
-	// hardly ever something else.
-	verbs = set(`accepts affects agrees allows appears applies argues asks assumes attacks attracts attributes became becomes began begins believe believed believes belong belongs brings came caused
-		causes chose claims comes concludes confuses considers consists contains continues contributes criticizes decided decreased denies depends describes deserves determines
-		differs draws eats emphasizes enables ensures establishes exists explains fails fell fined finds found gained gave gets gives goes grew grows happens helps hosted ignores implies improves included
-		includes increased indicates infers insisted involves keeps knew knows lacks leads left lies likes lives looks lost loves made makes maintains means meets
-		mentions misinterprets needs occurs offers overlooks owns participated performs plays possesses prefers presents presumes presupposes prevents proves provides publishes raises reached reaches reads receives refers
-		reflects refuses rejects relies remains represents requires rose said sang saw says seems sells sent serves shows sold speaks spends stands stated states stays studied studies suffers suggests supports takes taught teaches tells
-		tends thinks thought took treats uses violates visited visits wants went won works writes wrote`)
-
-	// bare begin fragments that have no subject: imperatives, infinitives, participles, and what a model of
-	// multiple choice completes ("fails to consider that …").
-	bare = func() map[string]bool {
-		m := set("to be been being changed accelerate like")
-		for v := range verbs {
-			m[v] = true
-		}
-		return m
-	}()
-	subordinators = set("that which who whom whose where when because if whether although though while")
+	auxiliaries   = set("is are was were am will would can could does do did")
 	prepositions  = set("in on at by for from to of with without under over during after before between among about into through according despite")
 	questionWords = set("why how what when where who which whether whose whom")
 
 	// scope has words of which one within a clause can keep "not" from negating all of it: conjunctions,
 	// relative pronouns, quantities, and what is already negative.
 	scope = set(`and or but nor yet so because since although though while whereas if unless when whenever where wherever until before after as than that who whom whose which what why how
-		therefore thus hence however both either neither not never no none nobody nothing nowhere seldom rarely hardly scarcely without cannot
+		therefore thus hence however both either neither not never no none nobody nothing nowhere seldom rarely hardly scarcely without cannot ever can't won't
 		all every each everyone everybody everything some someone somebody something any anyone anybody anything many most few several more less fewer least only just even also too always often usually sometimes
-		generally probably perhaps possibly certainly must may might should shall ought least one two three four five six seven eight nine ten half`)
+		generally probably perhaps possibly certainly occasionally frequently mostly mainly largely merely solely quite rather somewhat fairly almost nearly still already once must may might should shall ought least one two three four five six seven eight nine ten half`)
 
 	lowered = set(`a an the this that these those there here it its he she his her they their we our you your i my if when while although though because since as in on at by for from to of with without under over
 		during after before between among some all every each any no none not both either neither most many few several more less only once unless until whether whoever whatever people one two three four five according despite
@@ -203,27 +241,6 @@ var (
 // word is a word without punctuation around it, in lower case.
 func word(w string) string {
 	return strings.ToLower(strings.TrimFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '’' }))
-}
-
-// clauseVerb reports whether a finite verb that is known stands behind the first word.
-func clauseVerb(words []string) bool {
-	for _, w := range words[1:] {
-		if w = word(strings.ReplaceAll(w, "’", "'")); auxiliaries[w] || modals[w] || verbs[w] {
-			return true
-		}
-	}
-	return false
-}
-
-// beforeSubordinate returns the words before the first that begins a clause within the sentence: "presenting
-// an example to show that the plan is good" has its verb only there.
-func beforeSubordinate(words []string) []string {
-	for i, w := range words {
-		if i > 0 && subordinators[word(w)] {
-			return words[:i]
-		}
-	}
-	return words
 }
 
 // simple reports whether there is but one clause, with nothing behind its beginning that could have "not"
@@ -252,11 +269,10 @@ var quantifiers = []struct{ from, to string }{
 // negative are what stands in a clause that is negated behind its beginning.
 var negative = set("not never no none nothing nobody cannot don't doesn't didn't isn't aren't wasn't weren't won't can't couldn't wouldn't")
 
-func quantified(words []string) (string, bool) {
-	for _, w := range words[2:] {
-		if negative[word(w)] {
-			return "", false
-		}
+// quantified changes the quantity that a clause begins with. What follows must be what is counted, and the verb.
+func quantified(words []string, main int) (string, bool) {
+	if main < 1 || slices.ContainsFunc(words[2:], func(w string) bool { return negative[word(w)] }) {
+		return "", false
 	}
 	text := strings.Join(words, " ")
 	for _, q := range quantifiers {
@@ -264,22 +280,45 @@ func quantified(words []string) (string, bool) {
 		if !ok {
 			continue
 		}
+		counted := len(strings.Fields(q.from))
+		if counted >= len(words) {
+			return "", false
+		}
+		v := verbForms[word(words[counted])]
+		if !pronouns[strings.TrimSpace(q.from)] && (main == counted || v.only || v.attitude) && !strings.HasPrefix(q.from, "there") {
+			return "", false // "some say"
+		}
+		if q.from == "none of " && singularVerbs[word(words[main])] {
+			return "", false // "some of them is"
+		}
+		if word(words[counted-1]) != "of" && word(words[counted]) == "of" {
+			return "", false // "each of the"
+		}
 		return capital(q.to + rest), true
 	}
 	return "", false
 }
 
+var singularVerbs = set("is was has does")
+
+// pronouns are quantifiers that count nothing that is named behind them.
+var pronouns = set("everyone everybody everything nobody nothing someone somebody something")
+
 // auxiliary changes "not" behind the first auxiliary, if nothing quantified begins the clause.
 func auxiliary(words []string) (string, Rule, bool) {
-	first := word(words[0])
+	c := newClause(words)
+	first := c.words[0]
 	if scope[first] || prepositions[first] || first == "there" || slices.ContainsFunc(quantifiers, func(q struct{ from, to string }) bool { return strings.TrimSpace(q.from) == first }) {
 		return "", "", false
 	}
 	for i, w := range words {
-		if verbs[word(w)] {
-			return "", "", false // "thinks he is": the auxiliary is another clause's
+		if i == 0 {
+			continue
 		}
-		if i == 0 || !auxiliaries[word(w)] || word(w) != strings.ToLower(w) {
+		if !auxiliaries[c.words[i]] || c.words[i] != w || !c.auxiliary(i) {
+			if c.finite(i) || verbForms[c.words[i]].attitude && !determiners[c.words[i-1]] && !prepositions[c.words[i-1]] {
+				return "", "", false // "thinks he is": the auxiliary is another clause's
+			}
 			continue
 		}
 		rest := words[i+1:]
@@ -290,15 +329,15 @@ func auxiliary(words []string) (string, Rule, bool) {
 			return "", "", false
 		}
 		if word(rest[0]) == "not" {
-			if len(rest) == 1 || word(w) == "do" || word(w) == "does" || word(w) == "did" {
+			if len(rest) == 1 || w == "do" || w == "does" || w == "did" {
 				return "", "", false // "does not own" would become "does own"
 			}
 			return strings.Join(slices.Concat(words[:i+1], rest[1:]), " "), Remove, true
 		}
-		if negative[word(rest[0])] || word(w) == "do" || word(w) == "does" || word(w) == "did" {
+		if negative[word(rest[0])] || w == "do" || w == "does" || w == "did" {
 			return "", "", false // "do" without "not" is a verb of its own
 		}
-		if word(w) == "can" {
+		if w == "can" {
 			return strings.Join(slices.Concat(words[:i], []string{"cannot"}, rest), " "), Insert, true
 		}
 		return strings.Join(slices.Concat(words[:i+1], []string{"not"}, rest), " "), Insert, true
@@ -321,12 +360,28 @@ func capital(s string) string {
 
 // small begins a text with a small letter, if its first word is one that is no name.
 func small(s string) string {
-	first, _, _ := strings.Cut(s, " ")
-	if lowered[word(first)] && first != "I" {
-		r, n := utf8.DecodeRuneInString(s)
-		return string(unicode.ToLower(r)) + s[n:]
+	words := strings.Fields(s)
+	if len(words) == 0 || !lowered[word(words[0])] || words[0] == "I" || strings.HasPrefix(words[0], "A") && letter(newClause(words)) {
+		return s
 	}
-	return s
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToLower(r)) + s[n:]
+}
+
+// letter reports whether the "A" before a clause is the name of something: a verb or a conjunction follows.
+func letter(c *clause) bool {
+	switch {
+	case c.raw[0] == "a":
+		return false
+	case c.raw[0] != "A": // "A,"
+		return c.words[0] == "a" || c.words[0] == "a's"
+	}
+	next := c.at(1)
+	if finites[next] || conjunctions[next] || isAdverb(next) || prepositions[next] || finiteBase[next] || next == "either" || next == "neither" {
+		return true
+	}
+	v := verbForms[next]
+	return v.form&formS != 0 && v.only || v.form&formPast != 0 || v.form&(formS|formPastPart) != 0 && behindVerb[c.at(2)]
 }
 
 // NegationRow is a row of the table of examples.

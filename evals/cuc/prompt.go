@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -36,7 +37,7 @@ func ParseFormat(name string) (Format, error) {
 		}
 		names = append(names, f.Name)
 	}
-	return Format{}, fmt.Errorf("%q is no format of answers; they are %s", name, strings.Join(names, ", "))
+	return Format{}, fmt.Errorf("%.40q is no format of answers; they are %s", name, strings.Join(names, ", "))
 }
 
 // Prompts are what a model is asked, with {premises}, {statement}, {yes} and {no} for what an example and a
@@ -72,8 +73,12 @@ func withoutLineEnd(s string) string {
 func ReadPrompts(dir string) (Prompts, error) {
 	p := DefaultPrompts()
 	found := false
-	for name, to := range map[string]*string{PlainFile: &p.Plain, ChatFile: &p.Chat} {
-		b, err := os.ReadFile(filepath.Join(dir, name))
+	for _, x := range []struct {
+		name string
+		to   *string
+	}{{PlainFile, &p.Plain}, {ChatFile, &p.Chat}} {
+		name, to := x.name, x.to
+		b, err := readSome(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -87,14 +92,30 @@ func ReadPrompts(dir string) (Prompts, error) {
 		}
 	}
 	if !found {
-		return p, fmt.Errorf("reading prompts: %s has neither %s nor %s", dir, PlainFile, ChatFile)
+		return p, fmt.Errorf("reading prompts: %s has neither %s nor %s; modellog cuc prompts writes them, to be changed", dir, PlainFile, ChatFile)
 	}
 	return p, nil
 }
 
+// maxPromptBytes bounds a prompt.
+const maxPromptBytes = 64 << 10
+
+// readSome reads a file as far as is needed to see that it is too long for a prompt.
+func readSome(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxPromptBytes+16))
+}
+
 func checkPrompt(text string) error {
-	if len(text) > 64<<10 || !utf8.ValidString(text) {
+	if len(text) > maxPromptBytes || !utf8.ValidString(text) {
 		return errors.New("a prompt is a text in UTF-8 of at most 64 KiB")
+	}
+	if err := checkText("prompt", strings.ReplaceAll(text, "\t", " ")); err != nil {
+		return err
 	}
 	for _, hole := range []string{"{premises}", "{statement}"} {
 		if !strings.Contains(text, hole) {
@@ -109,8 +130,12 @@ func WritePrompts(dir string, p Prompts) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("writing prompts: %w", err)
 	}
-	for name, text := range map[string]string{PlainFile: p.Plain, ChatFile: p.Chat} {
+	for _, x := range [][2]string{{PlainFile, p.Plain}, {ChatFile, p.Chat}} {
+		name, text := x[0], x[1]
 		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("writing prompts: %s is there already; name another folder, or take it away", filepath.Join(dir, name))
+		}
 		if err != nil {
 			return fmt.Errorf("writing prompts: %w", err)
 		}

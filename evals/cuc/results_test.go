@@ -1,6 +1,8 @@
 package cuc
 
 import (
+	"bytes"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -8,11 +10,16 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/modellog/modellog/evals/bootstrap"
 	"github.com/modellog/modellog/evals/folder"
 	"github.com/modellog/modellog/evals/manifest"
+	"github.com/modellog/modellog/evals/table"
 	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/notebooks/published"
+	"github.com/modellog/modellog/plots"
 )
 
 // The results in the repository are of one run on the two small models: the tables have what follows from the
@@ -51,7 +58,7 @@ func TestShippedResults(t *testing.T) {
 		var points []Point
 		n := 0
 		for _, r := range rows {
-			if r.Data != c.Data {
+			if r.Data != c.Data || r.Format != Formats[0].Name {
 				continue
 			}
 			if n++; r.Status == StatusMeasured {
@@ -78,7 +85,7 @@ func TestShippedResults(t *testing.T) {
 				case at < 0:
 					t.Errorf("%s, %s: %s %s is missing", c.Model, c.Data, quantity, interval)
 				case interval == "" && math.Abs(figures[at].Value-want.Value) > 1e-9,
-					interval != "" && (math.Abs(figures[at].Lo-want.Lo) > 1e-9 || math.Abs(figures[at].Hi-want.Hi) > 1e-9):
+					interval != "" && (math.Abs(figures[at].Value-want.Value) > 1e-9 || math.Abs(figures[at].Lo-want.Lo) > 1e-9 || math.Abs(figures[at].Hi-want.Hi) > 1e-9):
 					t.Errorf("%s, %s: %s %s is %+v, and from the rows %+v", c.Model, c.Data, quantity, interval, figures[at], want)
 				}
 			}
@@ -108,5 +115,203 @@ func TestShippedResults(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// shipped are results made of the rows in the repository, under as many names as there are.
+func shipped(t testing.TB, names ...string) []*Result {
+	t.Helper()
+	var out []*Result
+	for i, name := range names {
+		of := modeltest.All[i%len(modeltest.All)]
+		rows, err := ReadRows(filepath.Join("results", folder.RowsFile(of.Name, rowsEnding)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Result{Model: lm.Info{Name: name, Parameters: uint64(1e6 * (i + 1))}, Style: PlainStyle, Answers: []*Answers{{Format: Formats[0], Yes: []Variant{{" YES", 1, " YES"}}, No: []Variant{{" NO", 2, " NO"}}}}}
+		for _, d := range []*Data{{Name: "FOLIO", Kind: FOLIO}, {Name: "LogiQA 2.0", Kind: LogiQA}} {
+			x := &DataResult{Data: d}
+			for _, row := range rows {
+				if row.Data == d.Name {
+					x.Rows = append(x.Rows, row)
+				}
+			}
+			if len(x.Rows) == 0 {
+				t.Fatalf("%s has no rows of %s", name, d.Name)
+			}
+			r.Data = append(r.Data, x)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// However many models there are, the tables have each, and the figures are as many as it takes.
+func TestManyModels(t *testing.T) {
+	for n, want := range map[int]map[string]int{
+		8:  {"frontier-folio": 1, "reliability-folio": 1, "coverage-folio": 1, "coverage-logiqa-2.0": 1},
+		9:  {"frontier-folio": 1, "reliability-folio": 2, "coverage-folio": 2, "coverage-logiqa-2.0": 2},
+		41: {"frontier-folio": 2, "reliability-folio": 6, "reliability-logiqa-2.0": 6},
+	} {
+		var names []string
+		for i := range n {
+			names = append(names, fmt.Sprintf("model-%02d", i+1))
+		}
+		dir := t.TempDir()
+		// Gemma's rows alone, which have answers, so that each has a curve.
+		results := shipped(t, names...)
+		for i, r := range results {
+			r.Data = results[i-i%2].Data
+		}
+		if err := Write(results, Options{Bootstrap: bootstrap.Options{Resamples: 2}}, dir); err != nil {
+			t.Fatalf("%d models: %v", n, err)
+		}
+		drawings, err := os.ReadDir(filepath.Join(dir, folder.FiguresDir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		have := map[string]int{}
+		for _, f := range drawings {
+			kind, _, _ := strings.Cut(strings.TrimSuffix(f.Name(), ".svg"), "_")
+			have[kind]++
+		}
+		for kind, parts := range want {
+			if have[kind] != parts {
+				t.Errorf("%d models: %d figures %s, want %d", n, have[kind], kind, parts)
+			}
+		}
+		text, err := os.ReadFile(filepath.Join(dir, folder.TablesFile+".csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if !strings.Contains(string(text), ","+name+",") {
+				t.Errorf("%d models: the tables have no %s", n, name)
+			}
+		}
+	}
+}
+
+// What is split has each model once, in their order, and no two figures of one name.
+func TestSplit(t *testing.T) {
+	any, err := publishedFrontier()
+	if err != nil {
+		t.Fatal(err)
+	}
+	figure, err := plots.NewFrontier("", any)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		models := make([]int, rapid.IntRange(0, 50).Draw(t, "models"))
+		for i := range models {
+			models[i] = i
+		}
+		most := rapid.IntRange(1, 10).Draw(t, "most")
+		var drawn []int
+		titles := map[string]bool{}
+		figures, err := split("kind", "title", "data", models, most, func(title string, part []int) (*plots.Figure, error) {
+			if len(part) == 0 || len(part) > most || titles[title] {
+				t.Fatalf("%d models on %s", len(part), title)
+			}
+			titles[title] = true
+			drawn = append(drawn, part...)
+			return figure, nil
+		})
+		names := map[string]bool{}
+		for _, f := range figures {
+			names[f.Name] = true
+		}
+		if err != nil || !slices.Equal(drawn, models) || len(names) != len(titles) || (len(models)-1)/most+1 < len(names) {
+			t.Fatalf("%v, %v, %v", drawn, names, err)
+		}
+	})
+}
+
+// tableOf finds a table by how its title begins.
+func tableOf(t testing.TB, tables []*table.Table, number, caption string) *table.Table {
+	t.Helper()
+	for _, x := range tables {
+		if x.Number == number && strings.HasPrefix(x.Caption, caption) {
+			return x
+		}
+	}
+	return nil
+}
+
+// The differences of Table 6 are within a family, by whatever name its models are opened, from one size to the
+// next, on any data; those of Table 1 and the published rows are of FOLIO by its kind and not by its name.
+func TestScale(t *testing.T) {
+	names := func(results []*Result, o Options, number string) []string {
+		tables, err := Tables(results, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := tableOf(t, tables, number, "scale")
+		if x == nil {
+			return nil
+		}
+		var out []string
+		for _, g := range x.Groups {
+			for _, r := range g.Rows {
+				out = append(out, r.Model)
+			}
+		}
+		return out
+	}
+	o := Options{Bootstrap: bootstrap.Options{Resamples: 20}}
+	others := []string{"Qwen2.5-1.5B", "Qwen2.5-3B", "3B − 1.5B"}
+	results := shipped(t, "gguf:/models/SmolLM2-360M.gguf", "smollm2:135m", "gguf:other.gguf", "gguf:/models/SmolLM2-1.7B-Q8_0.gguf")
+	results[0].Model.Parameters, results[1].Model.Parameters, results[3].Model.Parameters = 360e6, 135e6, 1700e6
+	want := []string{"SmolLM2-360M.gguf", "smollm2:135m", "gguf:other.gguf", "SmolLM2-1.7B-Q8_0.gguf", "SmolLM2-360M.gguf − smollm2:135m", "SmolLM2-1.7B-Q8_0.gguf − SmolLM2-360M.gguf"}
+	if got := names(results, o, "Table 6"); !slices.Equal(got, slices.Concat(want, others)) {
+		t.Errorf("%q", got)
+	}
+	if got := names(results, o, "Table 6, LogiQA 2.0"); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	// The differences are those of the figures.
+	tables, err := Tables(results, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := table.Write(&b, table.CSV, table.Style{}, tableOf(t, tables, "Table 6", "scale")); err != nil {
+		t.Fatal(err)
+	}
+	figures := map[string]float64{}
+	read, _, err := published.Read(&b, "tables.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range read {
+		figures[f.Model+" "+f.Quantity] = f.Value
+	}
+	for _, q := range []string{"E[c]", "E[v_neg]", "Coverage", "Acc"} {
+		large, small, d := figures["SmolLM2-360M.gguf "+q], figures["smollm2:135m "+q], figures["SmolLM2-360M.gguf − smollm2:135m "+q]
+		if large == small || math.Abs(large-small-d) > 1e-12 {
+			t.Errorf("%s: %g − %g is %g", q, large, small, d)
+		}
+	}
+	// The same weights at another quantisation, a size that is not told, and other families make no difference.
+	results[1].Model.Parameters, results[3].Model.Parameters = 360e6, 0
+	if got := names(results, o, "Table 6"); !slices.Equal(got, slices.Concat(want[:4], others)) {
+		t.Errorf("%q", got)
+	}
+	if got := names(results, o, "Table 6, LogiQA 2.0"); got != nil {
+		t.Errorf("%q", got)
+	}
+	// One's own file that is called as the paper's.
+	for _, r := range results {
+		r.Data = r.Data[:1]
+		own := *r.Data[0].Data
+		own.Kind = Plain
+		r.Data[0].Data = &own
+	}
+	if tables, err = Tables(results, o); err != nil || tableOf(t, tables, "Table 1", "") != nil {
+		t.Errorf("published rows stand below one's own data: %v", err)
+	}
+	if x := tableOf(t, tables, "Table 1, FOLIO", ""); x == nil || len(x.Groups) != 2 {
+		t.Errorf("%+v", x)
 	}
 }

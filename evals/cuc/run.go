@@ -2,6 +2,7 @@ package cuc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -24,10 +25,12 @@ type Options struct {
 	Formats      []Format   // of answers; the paper's default alone if empty
 	Style        Style      // AutoStyle if empty
 	Prompts      *Prompts   // DefaultPrompts if nil
-	Thresholds   Thresholds // the paper's if both are 0
+	Thresholds   Thresholds // the paper's if both are 0, unless ZeroThresholds says that they are meant
 	Unnormalised bool       // P(YES) as it is, not against P(NO)
 	Bootstrap    bootstrap.Options
 	Version      string // of the program, for the manifest
+
+	ZeroThresholds bool
 }
 
 func (o *Options) complete() error {
@@ -41,7 +44,7 @@ func (o *Options) complete() error {
 		p := DefaultPrompts()
 		o.Prompts = &p
 	}
-	if o.Thresholds == (Thresholds{}) {
+	if o.Thresholds == (Thresholds{}) && !o.ZeroThresholds {
 		o.Thresholds = DefaultThresholds()
 	}
 	if o.Bootstrap.Seed == 0 {
@@ -64,14 +67,14 @@ type Machine struct {
 type Result struct {
 	Model   lm.Info
 	Style   Style
-	Answers []*Answers // of each format
+	Answers []*Answers // of each format, also of those that the model lacks
 	Data    []*DataResult
 }
 
 // DataResult is what a run has of one model on one data set.
 type DataResult struct {
 	*Data
-	Rows []*Measured // for each example, one of each format
+	Rows []*Measured // for each example, one of each format that the model can be asked under
 }
 
 // Count counts the rows of a format by what became of them.
@@ -115,6 +118,9 @@ func (d *DataResult) Points(f Format, unnormalised bool) []Point {
 // Run asks models about data sets, one model after the other, and writes the run into a folder, which is
 // made: each model's rows, the tables in all forms, the figures, and last the manifest.
 //
+// A model that fails does not end a run of several: the others are asked, tables, figures and manifest are of
+// those, the manifest has the failure among its options, and the error, which comes with the results, says so.
+//
 // Of a run that does not end there is no manifest. What was read is kept in the cache of readings, so that
 // the same call goes on from there, and writes the same files as one that was never interrupted, but for
 // the seconds in the manifest. A folder that has a manifest of another run is an error.
@@ -138,7 +144,7 @@ func Run(ctx context.Context, on Machine, models []string, data []*Data, dir str
 	}
 	// What a run finds out about its models is not known before it.
 	kinds := []manifest.Kind{manifest.OfCommand, manifest.OfData, manifest.OfOption, manifest.OfSeed}
-	undo, err := folder.Claim(dir, m, kinds, "prompt of ", "answers of ")
+	undo, err := folder.Claim(dir, m, kinds, "prompt of ", "answers of ", failureOf)
 	if err != nil {
 		return nil, err
 	}
@@ -147,10 +153,19 @@ func Run(ctx context.Context, on Machine, models []string, data []*Data, dir str
 			undo()
 		}
 	}()
+	var failures []error
 	for _, name := range models {
 		r, err := runModel(ctx, on, name, data, dir, o)
 		if err != nil {
-			return nil, fmt.Errorf("asking %s: %w", name, err)
+			var failed *modelError
+			ofModel := errors.As(err, &failed)
+			err = fmt.Errorf("asking %s: %w", name, err)
+			if !ofModel || ctx.Err() != nil {
+				return nil, err
+			}
+			failures = append(failures, err)
+			m.Options[failureOf+name] = failed.Error()
+			continue
 		}
 		var rows []*Measured
 		for _, d := range r.Data {
@@ -162,12 +177,32 @@ func Run(ctx context.Context, on Machine, models []string, data []*Data, dir str
 		results = append(results, r)
 		count(m, r, o)
 	}
-	if err := Write(results, o, dir); err != nil {
+	failure := errors.Join(failures...)
+	if len(results) == 0 {
+		return nil, failure
+	}
+	if len(failures) > 0 {
+		failure = fmt.Errorf("%w\n%s is of the other %d of %d models; the same command asks again", failure, dir, len(results), len(models))
+	}
+	// A figure that cannot be drawn is no reason to be without the manifest.
+	tabled, err := writeRun(results, o, dir)
+	if err != nil && !tabled {
 		return nil, fmt.Errorf("writing the run: %w", err)
 	}
+	if err != nil {
+		failure = errors.Join(failure, fmt.Errorf("drawing the run's figures: %w", err))
+	}
 	m.Seconds = time.Since(m.Started).Seconds()
-	return results, m.Save(filepath.Join(dir, folder.ManifestFile))
+	return results, errors.Join(failure, m.Save(filepath.Join(dir, folder.ManifestFile)))
 }
+
+// failureOf begins the name of an option that says why a model could not be asked.
+const failureOf = "failure of "
+
+// modelError is the failure of a model, which is none of the run.
+type modelError struct{ error }
+
+func (e *modelError) Unwrap() error { return e.error }
 
 func newManifest(ctx context.Context, models []string, data []*Data, o Options) (*manifest.Manifest, error) {
 	m := manifest.New("cuc run", o.Version)
@@ -215,10 +250,11 @@ func count(m *manifest.Manifest, r *Result, o Options) {
 	}
 }
 
+// runModel asks a model. What the model is to blame for is a modelError.
 func runModel(ctx context.Context, on Machine, name string, data []*Data, dir string, o Options) (*Result, error) {
 	m, err := on.Open(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, &modelError{err}
 	}
 	defer m.Close()
 	r := &Result{Model: m.Info()}
@@ -228,7 +264,7 @@ func runModel(ctx context.Context, on Machine, name string, data []*Data, dir st
 	reader := &event.Reader{Model: m, Cache: on.Cache}
 	e, err := newElicitor(ctx, reader, *o.Prompts, o.Style, o.Formats)
 	if err != nil {
-		return nil, err
+		return nil, &modelError{err}
 	}
 	r.Style, r.Answers = e.asker.style, e.answers
 	for _, d := range data {
@@ -237,27 +273,36 @@ func runModel(ctx context.Context, on Machine, name string, data []*Data, dir st
 		}
 		rows, err := e.measure(ctx, d)
 		if err != nil {
-			return nil, err
+			return nil, &modelError{err}
 		}
 		r.Data = append(r.Data, &DataResult{Data: d, Rows: rows})
 	}
 	return r, nil
 }
 
-// Write writes the tables and figures of results into a folder.
+// Write writes the tables and then the figures of results into a folder.
 func Write(results []*Result, o Options, dir string) error {
+	_, err := writeRun(results, o, dir)
+	return err
+}
+
+// writeRun reports whether it came as far as the figures.
+func writeRun(results []*Result, o Options, dir string) (tabled bool, err error) {
 	if err := o.complete(); err != nil {
-		return err
+		return false, err
 	}
 	tables, err := Tables(results, o)
 	if err != nil {
-		return err
+		return false, err
+	}
+	if err := folder.Write(dir, tables, nil); err != nil {
+		return false, err
 	}
 	figures, err := Figures(results, o)
 	if err != nil {
-		return err
+		return true, err
 	}
-	return folder.Write(dir, tables, figures)
+	return true, folder.WriteFigures(dir, figures)
 }
 
 // Asked is what a model is given for an example: the two questions under a format, as texts with special

@@ -192,6 +192,62 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// A model that cannot be asked leaves the others' run whole: it is told, and the manifest has it. Once it can be, the
+// same call fills it in.
+func TestOneModelFails(t *testing.T) {
+	d, err := Read(Plain, write(t, "own.csv", own))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, on := filepath.Join(t.TempDir(), "run"), machine(t, readingsCache(t, t.TempDir()), nil)
+	models := []string{"nobody", modeltest.SmolLM.Name}
+	results, err := Run(t.Context(), on, models, []*Data{d}, dir, Options{})
+	if err == nil || !strings.Contains(err.Error(), `asking nobody: there is no model "nobody"`) || !strings.Contains(err.Error(), "the other 1 of 2 models") || len(results) != 1 || results[0].Model.Name != modeltest.SmolLM.Name {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	m, err := manifest.Load(filepath.Join(dir, folder.ManifestFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Models) != 1 || len(m.Counts) != 1 || !strings.Contains(m.Options["failure of nobody"], "there is no model") {
+		t.Errorf("%+v, %v", m.Models, m.Options)
+	}
+	if first := files(t, dir); len(first["tables.csv"]) == 0 || first["rows-nobody.jsonl"] != nil {
+		t.Errorf("%d files", len(first))
+	}
+	open := on.Open
+	on.Open = func(ctx context.Context, name string) (lm.Model, error) {
+		m, err := open(ctx, modeltest.SmolLM.Name)
+		return named{m, name}, err
+	}
+	if results, err = Run(t.Context(), on, models, []*Data{d}, dir, Options{}); err != nil || len(results) != 2 {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	if m, err = manifest.Load(filepath.Join(dir, folder.ManifestFile)); err != nil || len(m.Models) != 2 || m.Options["failure of nobody"] != "" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	// One that lacks the first format's answers is a failure like others; with none left there is no run.
+	none := filepath.Join(t.TempDir(), "run")
+	if _, err := Run(t.Context(), machine(t, nil, nil), models, []*Data{d}, none, Options{Formats: Formats[2:]}); err == nil || strings.Count(err.Error(), "asking ") != 2 || !strings.Contains(err.Error(), "Entailed and Refuted") {
+		t.Error(err)
+	}
+	if _, err := os.Stat(none); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a run of no model leaves a folder: %v", err)
+	}
+}
+
+// named is a model under another name.
+type named struct {
+	lm.Model
+	name string
+}
+
+func (m named) Info() lm.Info {
+	i := m.Model.Info()
+	i.Name = m.name
+	return i
+}
+
 func TestReadRows(t *testing.T) {
 	for text, want := range map[string]string{"{": "line 1", `{"status":"measured"}` + "\n": "lacks its answers"} {
 		if _, err := ReadRows(write(t, "rows.jsonl", text)); err == nil || !strings.Contains(err.Error(), want) {

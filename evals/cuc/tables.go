@@ -1,8 +1,11 @@
 package cuc
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/modellog/modellog/evals/bootstrap"
@@ -28,9 +31,11 @@ func Tables(results []*Result, o Options) ([]*table.Table, error) {
 	}
 	t := &tables{results: results, o: o, first: o.Formats[0], families: families}
 	for k, d := range results[0].Data {
-		t.main(k, d.Name)
+		t.main(k, d.Data)
 	}
-	t.scale()
+	for k, d := range results[0].Data {
+		t.scale(k, d.Data)
+	}
 	t.rows()
 	t.thresholds()
 	if len(o.Formats) > 1 {
@@ -47,25 +52,62 @@ type tables struct {
 	o        Options
 	first    Format
 	families []string // the published ones
+	known    map[metricsOf]Metrics
 	out      []*table.Table
 	err      error
 }
 
-// metrics are those of a result on its k-th data set; false where no row was measured.
-func (t *tables) metrics(r *Result, k int, f Format, th Thresholds, o bootstrap.Options) (Metrics, bool) {
-	points := r.Data[k].Points(f, t.o.Unnormalised)
-	if len(points) == 0 {
-		return Metrics{}, false
-	}
-	m, err := Measure(points, th, o)
-	if err != nil && t.err == nil {
-		t.err = fmt.Errorf("%s on %s: %w", r.Model.Name, r.Data[k].Name, err)
-	}
-	return m, err == nil
+// metricsOf is what metrics are of.
+type metricsOf struct {
+	data       *DataResult
+	format     string
+	thresholds Thresholds
 }
 
-// quick is for figures that are shown without an interval.
-var quick = bootstrap.Options{Resamples: 1}
+// metrics are those of a result on its k-th data set; false where no row was measured.
+func (t *tables) metrics(r *Result, k int, f Format, th Thresholds) (Metrics, bool) {
+	of := metricsOf{r.Data[k], f.Name, th}
+	if m, ok := t.known[of]; ok {
+		return m, m.N > 0
+	}
+	var m Metrics
+	if points := r.Data[k].Points(f, t.o.Unnormalised); len(points) > 0 {
+		var err error
+		if m, err = Measure(points, th, t.o.Bootstrap); err != nil && t.err == nil {
+			t.err = fmt.Errorf("%s on %s: %w", r.Model.Name, r.Data[k].Name, err)
+		}
+	}
+	if t.known == nil {
+		t.known = map[metricsOf]Metrics{}
+	}
+	t.known[of] = m
+	return m, m.N > 0
+}
+
+// measured are two groups of rows, the figures and their bootstrap intervals.
+type measured struct{ here, intervals table.Group }
+
+func (t *tables) measured() *measured {
+	return &measured{table.Group{Heading: "measured here"}, table.Group{Heading: fmt.Sprintf("their 95 %% bootstrap intervals (B = %d, seed %d)", t.o.Bootstrap.Resamples, t.o.Bootstrap.Seed)}}
+}
+
+// add adds to both groups a row which begins like line. What has no interval stands before the figures.
+func (g *measured) add(line table.Row, without []table.Cell, figures ...bootstrap.Interval) {
+	bounds := line
+	bounds.Cells = slices.Clone(line.Cells)
+	bounds.Other = map[string]string{"interval": "95 % bootstrap"}
+	maps.Copy(bounds.Other, line.Other)
+	for _, c := range without {
+		line.Cells, bounds.Cells = append(line.Cells, c), append(bounds.Cells, table.Missing())
+	}
+	for _, f := range figures {
+		line.Cells = append(line.Cells, table.Number(f.Value, 3))
+		bounds.Cells = append(bounds.Cells, table.Interval(f.Lo, f.Hi, 3).WithEstimate(f.Value))
+	}
+	g.here.Rows, g.intervals.Rows = append(g.here.Rows, line), append(g.intervals.Rows, bounds)
+}
+
+func (g *measured) groups() []table.Group { return []table.Group{g.here, g.intervals} }
 
 // row begins a row of a model on a data set.
 func (t *tables) row(r *Result, subset string) table.Row {
@@ -129,37 +171,26 @@ func (t *tables) how() string {
 }
 
 // main is Table 1 of the k-th data set.
-func (t *tables) main(k int, name string) {
+func (t *tables) main(k int, d *Data) {
 	x := &table.Table{
-		Number: "Table 1", Caption: fmt.Sprintf("%s, %s", name, t.how()),
+		Number: "Table 1", Caption: fmt.Sprintf("%s, %s", d.Name, t.how()),
 		Columns: []table.Column{modelColumn, column("n", "n"), column("Acc", "Acc"), column("Coverage", "Coverage"), column("Acc_cov", "Acc_cov"), column("E[c]", "E[c]"), column("E[v_neg]", "E[v_neg]"), column("%v_neg>0", "%v_neg>0"), column("ECE_cov", "ECE_cov")},
 		Notes:   []string{"Each column alone can be led by a model that is of no use: read them together."},
 	}
-	if name != "FOLIO" {
-		x.Number = "Table 1, " + name
+	if d.Kind != FOLIO {
+		x.Number = "Table 1, " + d.Name
 	}
-	here := table.Group{Heading: "measured here"}
-	intervals := table.Group{Heading: fmt.Sprintf("their 95 %% bootstrap intervals (B = %d, seed %d)", t.o.Bootstrap.Resamples, t.o.Bootstrap.Seed)}
+	g := t.measured()
 	for _, r := range t.results {
-		m, ok := t.metrics(r, k, t.first, t.o.Thresholds, t.o.Bootstrap)
-		if !ok {
-			continue
+		if m, ok := t.metrics(r, k, t.first, t.o.Thresholds); ok {
+			g.add(t.row(r, d.Name), []table.Cell{number(float64(m.N), 0)}, m.Acc, m.Coverage, m.AccCov, m.Commitment, m.Violation, m.Violated, m.ECECov)
 		}
-		line, bounds := t.row(r, name), t.row(r, name)
-		bounds.Other = map[string]string{"interval": "95 % bootstrap"}
-		line.Cells = append(line.Cells, number(float64(m.N), 0))
-		bounds.Cells = append(bounds.Cells, table.Missing())
-		for _, f := range []bootstrap.Interval{m.Acc, m.Coverage, m.AccCov, m.Commitment, m.Violation, m.Violated, m.ECECov} {
-			line.Cells = append(line.Cells, number(f.Value, 3))
-			bounds.Cells = append(bounds.Cells, table.Interval(f.Lo, f.Hi, 3))
-		}
-		here.Rows, intervals.Rows = append(here.Rows, line), append(intervals.Rows, bounds)
 	}
-	x.Groups = []table.Group{here, intervals}
-	if len(here.Rows) == 0 {
+	x.Groups = g.groups()
+	if len(g.here.Rows) == 0 {
 		return
 	}
-	if name != "FOLIO" {
+	if d.Kind != FOLIO {
 		t.add(x, "")
 		return
 	}
@@ -167,59 +198,74 @@ func (t *tables) main(k int, name string) {
 	t.add(x, "CUC Table 1")
 }
 
-// scale is Table 6, with the differences within a family of which several sizes were measured.
-func (t *tables) scale() {
-	for k, d := range t.results[0].Data {
-		if d.Name != "FOLIO" {
+// scale is Table 6 of the k-th data set, with the differences within a family of which several sizes were
+// measured. On data other than FOLIO, of which none is published, there is no table without a difference.
+func (t *tables) scale(k int, d *Data) {
+	x := &table.Table{
+		Number: "Table 6", Caption: "scale within a family, " + d.Name + ", " + t.how(),
+		Columns: []table.Column{modelColumn, column("E[c]", "E[c]"), column("E[v_neg]", "E[v_neg]"), column("Coverage", "Coverage"), column("Acc", "Acc"), column("Acc_cov", "Acc_cov"), column("ECE_cov", "ECE_cov")},
+		Notes:   []string{"Differences are between models of one family, by their names, with the next number of parameters."},
+	}
+	g := table.Group{Heading: "measured here"}
+	figures := func(r *Result) []float64 {
+		m, ok := t.metrics(r, k, t.first, t.o.Thresholds)
+		if !ok {
+			return nil
+		}
+		return []float64{m.Commitment.Value, m.Violation.Value, m.Coverage.Value, m.Acc.Value, m.AccCov.Value, m.ECECov.Value}
+	}
+	families := map[string][]*Result{}
+	var order []string
+	for _, r := range t.results {
+		f := figures(r)
+		if f == nil {
 			continue
 		}
-		x := &table.Table{
-			Number: "Table 6", Caption: "scale within a family, FOLIO, " + t.how(),
-			Columns: []table.Column{modelColumn, column("E[c]", "E[c]"), column("E[v_neg]", "E[v_neg]"), column("Coverage", "Coverage"), column("Acc", "Acc"), column("Acc_cov", "Acc_cov"), column("ECE_cov", "ECE_cov")},
-			Notes:   []string{"The paper's text has “4.9× lower violation”, which by its Table 6 is 6.6×, and an “83% reduction in coverage”, which is that of commitment: coverage falls by 76 %."},
+		line := t.row(r, d.Name)
+		for _, v := range f {
+			line.Cells = append(line.Cells, number(v, 3))
 		}
-		g := table.Group{Heading: "measured here"}
-		last := map[string]*Result{}
-		figures := func(r *Result) []float64 {
-			m, ok := t.metrics(r, k, t.first, t.o.Thresholds, quick)
-			if !ok {
-				return nil
-			}
-			return []float64{m.Commitment.Value, m.Violation.Value, m.Coverage.Value, m.Acc.Value, m.AccCov.Value, m.ECECov.Value}
+		g.Rows = append(g.Rows, line)
+		family := published.PlainName(line.Family)
+		if families[family] == nil {
+			order = append(order, family)
 		}
-		var differences []table.Row
-		for _, r := range t.results {
-			f := figures(r)
-			if f == nil {
-				continue
+		families[family] = append(families[family], r)
+	}
+	var differences []table.Row
+	for _, family := range order {
+		of := families[family]
+		slices.SortStableFunc(of, func(a, b *Result) int { return cmp.Compare(a.Model.Parameters, b.Model.Parameters) })
+		for i := 1; i < len(of); i++ {
+			small, large := of[i-1], of[i]
+			if small.Model.Parameters == 0 || small.Model.Parameters == large.Model.Parameters {
+				continue // a size that a server does not tell, or the same weights otherwise tuned or rounded
 			}
-			line := t.row(r, d.Name)
-			for _, v := range f {
-				line.Cells = append(line.Cells, number(v, 3))
+			about := t.row(large, d.Name).About
+			about.Model, about.Size = folder.ModelName(large.Model.Name)+" − "+folder.ModelName(small.Model.Name), 0
+			row := table.Row{About: about, Cells: []table.Cell{table.Text(about.Model)}}
+			from, to := figures(small), figures(large)
+			for j := range to {
+				row.Cells = append(row.Cells, number(to[j]-from[j], 3))
 			}
-			g.Rows = append(g.Rows, line)
-			if before := last[line.Family]; before != nil {
-				a, b := before, r
-				if a.Model.Parameters > b.Model.Parameters {
-					a, b = b, a
-				}
-				name := folder.ModelName(b.Model.Name) + " − " + folder.ModelName(a.Model.Name)
-				from, to := figures(a), figures(b)
-				difference := table.Row{About: table.About{Model: name, Family: line.Family, Subset: d.Name}, Cells: []table.Cell{table.Text(name)}}
-				for i := range to {
-					difference.Cells = append(difference.Cells, number(to[i]-from[i], 3))
-				}
-				differences = append(differences, difference)
-			}
-			last[line.Family] = r
+			differences = append(differences, row)
 		}
-		if len(g.Rows) == 0 {
+	}
+	if len(differences) == 0 {
+		if len(g.Rows) == 0 || d.Kind != FOLIO {
 			return
 		}
-		g.Rows = append(g.Rows, differences...)
-		x.Groups = []table.Group{g}
-		t.add(x, "CUC Table 6")
+		x.Notes = []string{"No two models measured here are of one family and of different sizes, so that there is no difference to show."}
 	}
+	g.Rows = append(g.Rows, differences...)
+	x.Groups = []table.Group{g}
+	if d.Kind != FOLIO {
+		x.Number += ", " + d.Name
+		t.add(x, "")
+		return
+	}
+	x.Notes = append(x.Notes, "The paper's text has “4.9× lower violation”, which by its Table 6 is 6.6×, and an “83% reduction in coverage”, which is that of commitment: coverage falls by 76 %.")
+	t.add(x, "CUC Table 6")
 }
 
 // rows says what became of them, and where the probability went.
@@ -246,10 +292,8 @@ func (t *tables) rows() {
 				number(neither/n/2, 3), number(yes/n, 3), number(notYes/n, 3), number(tokens/n/2, 0))
 			g.Rows = append(g.Rows, line)
 		}
-		for i, a := range r.Answers {
-			if i == 0 || len(r.Answers) == len(t.o.Formats) {
-				x.Notes = append(x.Notes, fmt.Sprintf("%s, %s prompt: %s.", folder.ModelName(r.Model.Name), r.Style, a))
-			}
+		for _, a := range r.Answers {
+			x.Notes = append(x.Notes, fmt.Sprintf("%s, %s prompt: %s.", folder.ModelName(r.Model.Name), r.Style, a))
 		}
 	}
 	x.Groups = []table.Group{g}
@@ -263,49 +307,71 @@ func (t *tables) thresholds() {
 		Columns: []table.Column{modelColumn, {Head: "Data", Key: "subset"}, {Head: "τ", Key: "tau"}, {Head: "δ", Key: "delta"}, column("Coverage", "Coverage"), column("Acc", "Acc"), column("Acc_cov", "Acc_cov"), column("ECE_cov", "ECE_cov")},
 		Notes:   []string{"The paper names the first and the last of its eight settings; those between are ours. E[c] and E[v_neg] do not depend on them."},
 	}
-	g := table.Group{Heading: "measured here"}
+	g := t.measured()
 	for _, r := range t.results {
 		for k, d := range r.Data {
 			for _, s := range Settings() {
-				m, ok := t.metrics(r, k, t.first, s, quick)
+				m, ok := t.metrics(r, k, t.first, s)
 				if !ok {
 					continue
 				}
 				line := t.row(r, d.Name)
 				tau, delta := fmt.Sprintf("%.2f", s.Tau), fmt.Sprintf("%.2f", s.Delta)
 				line.Other = map[string]string{"tau": tau, "delta": delta}
-				line.Cells = append(line.Cells, table.Text(d.Name), table.Text(tau), table.Text(delta), number(m.Coverage.Value, 3), number(m.Acc.Value, 3), number(m.AccCov.Value, 3), number(m.ECECov.Value, 3))
-				g.Rows = append(g.Rows, line)
+				line.Cells = append(line.Cells, table.Text(d.Name), table.Text(tau), table.Text(delta))
+				g.add(line, nil, m.Coverage, m.Acc, m.AccCov, m.ECECov)
 			}
 		}
 	}
-	x.Groups = []table.Group{g}
+	x.Groups = g.groups()
 	t.add(x, "")
 }
+
+// noAnswer is the mean probability of neither answer from which a model counts as one that hardly gives them.
+const noAnswer = 0.9
 
 // formats is the ablation of how the answers are called.
 func (t *tables) formats() {
 	x := &table.Table{
 		Caption: "formats of the answers, " + t.o.Thresholds.String(),
-		Columns: []table.Column{modelColumn, {Head: "Data", Key: "subset"}, {Head: "Answers", Key: "answers"}, column("E[c]", "E[c]"), column("E[v_neg]", "E[v_neg]"), column("Coverage", "Coverage"), column("Acc", "Acc"), column("Acc_cov", "Acc_cov")},
-		Notes:   []string{"The paper finds shifts of E[c] by up to 0.15 and no change in the order of its four models."},
+		Columns: []table.Column{modelColumn, {Head: "Data", Key: "subset"}, {Head: "Answers", Key: "answers"}, column("Neither", "P(neither)"), column("E[c]", "E[c]"), column("E[v_neg]", "E[v_neg]"), column("Coverage", "Coverage"), column("Acc", "Acc"), column("Acc_cov", "Acc_cov")},
+		Notes:   []string{"The paper finds shifts of E[c] by up to 0.15 and no change in the order of its four models.", "Neither: mean probability of all tokens that are no answer."},
 	}
-	g := table.Group{Heading: "measured here"}
+	g := t.measured()
 	for _, r := range t.results {
+		name := folder.ModelName(r.Model.Name)
+		hardly := map[string][]string{} // data sets by format
 		for k, d := range r.Data {
 			for _, f := range t.o.Formats {
-				m, ok := t.metrics(r, k, f, t.o.Thresholds, quick)
+				m, ok := t.metrics(r, k, f, t.o.Thresholds)
 				if !ok {
 					continue
 				}
+				neither := 0.0
+				for _, row := range d.measured(f) {
+					neither += (row.Phi.Neither() + row.NotPhi.Neither()) / 2 / float64(m.N)
+				}
+				if neither >= noAnswer {
+					hardly[f.Name] = append(hardly[f.Name], fmt.Sprintf("%.4f on %s", neither, d.Name))
+				}
 				line := t.row(r, d.Name)
 				line.Other = map[string]string{"answers": f.String()}
-				line.Cells = append(line.Cells, table.Text(d.Name), table.Text(f.String()), number(m.Commitment.Value, 3), number(m.Violation.Value, 3), number(m.Coverage.Value, 3), number(m.Acc.Value, 3), number(m.AccCov.Value, 3))
-				g.Rows = append(g.Rows, line)
+				line.Cells = append(line.Cells, table.Text(d.Name), table.Text(f.String()))
+				g.add(line, []table.Cell{number(neither, 4)}, m.Commitment, m.Violation, m.Coverage, m.Acc, m.AccCov)
+			}
+		}
+		for _, f := range t.o.Formats {
+			if of := hardly[f.Name]; of != nil {
+				x.Notes = append(x.Notes, fmt.Sprintf("%s hardly gives the answers %s: neither has %s. p is then a ratio of remainders, and this row says little of the model.", name, f, strings.Join(of, ", ")))
+			}
+		}
+		for _, a := range r.Answers {
+			if a.Lacks != "" {
+				x.Notes = append(x.Notes, fmt.Sprintf("%s: %s.", name, a))
 			}
 		}
 	}
-	x.Groups = []table.Group{g}
+	x.Groups = g.groups()
 	t.add(x, "")
 }
 
@@ -319,12 +385,12 @@ func (t *tables) rankings() {
 	for k, d := range t.results[0].Data {
 		var all []entry
 		for _, r := range t.results {
-			if m, ok := t.metrics(r, k, t.first, t.o.Thresholds, quick); ok {
+			if m, ok := t.metrics(r, k, t.first, t.o.Thresholds); ok {
 				all = append(all, entry{t.row(r, d.Name), m.Coverage.Value, m.AccCov.Value, m.Commitment.Value, m.Violation.Value})
 			}
 		}
 		here := len(all)
-		if d.Name == "FOLIO" {
+		if d.Kind == FOLIO {
 			figures, err := published.Table("CUC Table 1")
 			if err != nil && t.err == nil {
 				t.err = err
@@ -398,12 +464,21 @@ func (t *tables) correlations() {
 		Caption: "rank correlations (Spearman)",
 		Columns: []table.Column{{Head: "Of", Key: "of"}, {Head: "Between", Key: "between"}, column("n", "n"), column("ρ", "Spearman")},
 		Notes: []string{
-			"n is how many pairs are ranked: models, or models under the eight settings. Over two models ρ can only be 1, −1 or undefined.",
+			"n is how many pairs are ranked: the models that were measured on both sides, or these under the eight settings. Over two models ρ can only be 1, −1 or undefined.",
+			"“Coverage, all settings” pools models and settings. Coverage falls from one setting to the next for whatever model and data, and that alone makes its ρ large: it is no measure of whether the models come in the same order. Its pairs are not independent, either.",
 			"The paper has ρ = 0.97 between FOLIO and LogiQA over its four models. The ρ of four ranks without ties is 1, 0.8, 0.6, …, so that it is not of those alone; of what it is, the paper does not say.",
 		},
 	}
 	g := table.Group{Heading: "measured here"}
 	line := func(of, between string, a, b []float64) {
+		// A model that was not measured on one side is on neither.
+		var both [2][]float64
+		for i := range a {
+			if !math.IsNaN(a[i]) && !math.IsNaN(b[i]) {
+				both[0], both[1] = append(both[0], a[i]), append(both[1], b[i])
+			}
+		}
+		a, b = both[0], both[1]
 		g.Rows = append(g.Rows, table.Row{
 			About: table.About{Other: map[string]string{"of": of, "between": between}},
 			Cells: []table.Cell{table.Text(of), table.Text(between), number(float64(len(a)), 0), number(Spearman(a, b), 3)},
@@ -413,7 +488,7 @@ func (t *tables) correlations() {
 		var out []float64
 		for _, r := range t.results {
 			x := math.NaN()
-			if m, ok := t.metrics(r, k, f, s, quick); ok {
+			if m, ok := t.metrics(r, k, f, s); ok {
 				x = figure(m)
 			}
 			out = append(out, x)
@@ -453,10 +528,10 @@ func (t *tables) correlations() {
 // constraints puts the same pairs as constraints beside c and v_neg.
 func (t *tables) constraints() {
 	x := &table.Table{
-		Caption: fmt.Sprintf("the pair as a constraint, M(Q_φ, %s) ⊕ M(Q_¬φ, %s), nucleus entropy, p = 0.95", t.first.Yes, t.first.Yes),
-		Columns: []table.Column{modelColumn, {Head: "Data", Key: "subset"}, column("E[c]", "E[c]"), column("E[v_neg]", "E[v_neg]"), column("event φ", "P(M(Q_φ))"), column("event ¬φ", "P(M(Q_¬φ))"), column("mean ρ", "mean rho"), {Head: "CAcc (%)", About: table.About{Quantity: "CAcc", Unit: "%"}},
+		Caption: "the pair as a constraint, M(Q_φ, y) ⊕ M(Q_¬φ, y), nucleus entropy, p = 0.95",
+		Columns: []table.Column{modelColumn, {Head: "Data", Key: "subset"}, {Head: "y", Key: "token"}, column("E[c]", "E[c]"), column("E[v_neg]", "E[v_neg]"), column("event φ", "P(M(Q_φ))"), column("event ¬φ", "P(M(Q_¬φ))"), column("mean ρ", "mean rho"), {Head: "CAcc (%)", About: table.About{Quantity: "CAcc", Unit: "%"}},
 			{Head: "v_neg = 0, ρ ≤ 0 (%)", About: table.About{Quantity: "coherent and inconsistent", Unit: "%"}}, {Head: "v_neg > 0, ρ > 0 (%)", About: table.About{Quantity: "violated and consistent", Unit: "%"}}},
-		Notes: []string{"⊕ asks for exactly one of the two: a model that affirms neither is coherent by v_neg and inconsistent by ρ (last column but one). v_neg sees probabilities of the answers against each other, ρ the calibrated event that YES comes next; a model for which YES is a live continuation of either question can violate the one and satisfy the other."},
+		Notes: []string{"y is the one token that is asked for, the first of those that write " + t.first.Yes + "; p, c and v_neg are of all of them.", "⊕ asks for exactly one of the two: a model that affirms neither is coherent by v_neg and inconsistent by ρ (last column but one). v_neg sees probabilities of the answers against each other, ρ the calibrated event that y comes next; a model for which y is a live continuation of either question can violate the one and satisfy the other."},
 	}
 	g := table.Group{Heading: "measured here"}
 	for _, r := range t.results {
@@ -490,7 +565,14 @@ func (t *tables) constraints() {
 				}
 			}
 			line := t.row(r, d.Name)
-			line.Cells = append(line.Cells, table.Text(d.Name), number(c, 3), number(v, 3), p.cell(3), q.cell(3), rho.cell(3), consistent.cell(1), number(hidden, 1), number(seen, 1))
+			y := ""
+			for _, a := range r.Answers {
+				if a.Format == t.first {
+					y = fmt.Sprintf("%q", a.Yes[0].Piece)
+				}
+			}
+			line.Other = map[string]string{"token": y}
+			line.Cells = append(line.Cells, table.Text(d.Name), table.Text(y), number(c, 3), number(v, 3), p.cell(3), q.cell(3), rho.cell(3), consistent.cell(1), number(hidden, 1), number(seen, 1))
 			g.Rows = append(g.Rows, line)
 		}
 	}

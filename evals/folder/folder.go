@@ -146,6 +146,11 @@ func Write(dir string, tables []*table.Table, figures []Figure) error {
 			return err
 		}
 	}
+	return WriteFigures(dir, figures)
+}
+
+// WriteFigures writes a run's figures alone.
+func WriteFigures(dir string, figures []Figure) error {
 	if err := os.MkdirAll(filepath.Join(dir, FiguresDir), 0o755); err != nil {
 		return err
 	}

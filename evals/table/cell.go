@@ -13,6 +13,7 @@ type Cell struct {
 	kind        kind
 	words       string
 	lo, hi, std float64 // std is -1 for none
+	value       float64 // what stands for the number where one is asked for
 	decimals    int
 	stdDecimals int
 }
@@ -49,8 +50,23 @@ func Interval(lo, hi float64, decimals int) Cell {
 		return Undefined()
 	}
 	// +0 turns -0 into 0
-	return Cell{kind: number, lo: min(lo, hi) + 0, hi: max(lo, hi) + 0, std: -1, decimals: min(max(decimals, 0), maxDecimals)}
+	c := Cell{kind: number, lo: min(lo, hi) + 0, hi: max(lo, hi) + 0, std: -1, decimals: min(max(decimals, 0), maxDecimals)}
+	c.value = middle(c.lo, c.hi)
+	return c
 }
+
+// WithEstimate returns the interval as one around an estimate, such as that of a bootstrap: it is shown as it
+// is, and in CSV the estimate is its value, which otherwise is the middle. A bootstrap's interval need not
+// contain its estimate. An estimate that is NaN is none, as is one of a cell that is no number.
+func (c Cell) WithEstimate(x float64) Cell {
+	if c.kind == number && !math.IsNaN(x) {
+		c.value = x + 0
+	}
+	return c
+}
+
+// middle is the middle of an interval, within it whatever the rounding.
+func middle(lo, hi float64) float64 { return min(max(lo/2+hi/2, lo), hi) }
 
 // WithStd returns the number with its standard deviation, which is shown with as many
 // decimals as the number: "81.0 ± 2.3". A std that is NaN is none, as is one of
@@ -64,7 +80,7 @@ func (c Cell) WithStd(std float64) Cell {
 
 // Printed is the cell of a figure, with the digits that it is printed with.
 func Printed(f published.Figure) Cell {
-	c := Interval(f.Lo, f.Hi, decimalsOf(f.Printed))
+	c := Interval(f.Lo, f.Hi, decimalsOf(f.Printed)).WithEstimate(f.Value)
 	if f.PrintedStd != "" {
 		c = c.WithStd(f.Std)
 		c.stdDecimals = decimalsOf(f.PrintedStd)
@@ -82,7 +98,12 @@ func decimalsOf(printed string) int {
 func (c Cell) isNumber() bool { return c.kind == number }
 
 // finite reports whether the cell is a number that can stand in a file of figures.
-func (c Cell) finite() bool { return c.kind == number && isFinite(c.lo) && isFinite(c.hi) }
+func (c Cell) finite() bool {
+	return c.kind == number && isFinite(c.lo) && isFinite(c.hi) && isFinite(c.value)
+}
+
+// between reports whether a number's ends say more than its value.
+func (c Cell) between() bool { return c.lo != c.hi || c.value != c.lo }
 
 // text shows a cell without its deviation.
 func (c Cell) text() string {

@@ -26,7 +26,7 @@ func writeCSV(w io.Writer, tables []*Table) error {
 					}
 					a := merge(t.Columns[i].About, r.About)
 					lines = append(lines, line{a, c})
-					intervals = intervals || c.lo != c.hi
+					intervals = intervals || c.between()
 					for k, v := range a.Other {
 						if v != "" {
 							names[k] = true
@@ -54,8 +54,8 @@ func writeCSV(w io.Writer, tables []*Table) error {
 		if c.std >= 0 && isFinite(c.std) {
 			std = exact(c.std, c.stdDecimals)
 		}
-		record := []string{a.Table, a.Model, a.Family, size, a.Subset, a.Quantity, a.Unit, exact(middle(c.lo, c.hi), c.decimals), std}
-		if intervals && c.lo != c.hi {
+		record := []string{a.Table, a.Model, a.Family, size, a.Subset, a.Quantity, a.Unit, exact(c.value, c.decimals), std}
+		if c.between() {
 			record = append(record, exact(c.lo, c.decimals), exact(c.hi, c.decimals))
 		} else if intervals {
 			record = append(record, "", "")
@@ -73,9 +73,6 @@ func writeCSV(w io.Writer, tables []*Table) error {
 	out.Flush()
 	return out.Error()
 }
-
-// middle is the middle of an interval, within it whatever the rounding.
-func middle(lo, hi float64) float64 { return min(max(lo/2+hi/2, lo), hi) }
 
 // exact writes a number with some decimals, or with as many as it takes to read it back.
 func exact(x float64, decimals int) string {

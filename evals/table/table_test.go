@@ -2,6 +2,7 @@ package table_test
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -197,12 +198,13 @@ func TestPlotScaling(t *testing.T) {
 	}
 }
 
-// anyCell draws a cell with the numbers that CSV must have of it: lo, hi, std or -1.
+// anyCell draws a cell with the numbers that CSV must have of it: lo, hi, std or -1, and the value.
 func anyCell(t *rapid.T) (table.Cell, []float64) {
 	x := rapid.OneOf(rapid.Float64Range(-100, 100), rapid.Float64(), rapid.Map(rapid.IntRange(-1000, 1000), func(i int) float64 { return float64(i) / 10 }))
 	decimals := rapid.IntRange(0, 4).Draw(t, "decimals")
 	lo, hi, std := x.Draw(t, "lo"), x.Draw(t, "hi"), -1.0
 	var c table.Cell
+	var value float64
 	switch rapid.IntRange(0, 4).Draw(t, "kind") {
 	case 0:
 		return table.Missing(), nil
@@ -211,12 +213,18 @@ func anyCell(t *rapid.T) (table.Cell, []float64) {
 	case 2:
 		return table.Text(rapid.String().Draw(t, "text")), nil
 	case 3:
-		c, hi = table.Number(lo, decimals), lo
+		c, hi, value = table.Number(lo, decimals), lo, lo
 	case 4:
 		if lo > hi {
 			lo, hi = hi, lo
 		}
 		c = table.Interval(lo, hi, decimals)
+		if rapid.Bool().Draw(t, "has an estimate") {
+			value = min(max(x.Draw(t, "estimate"), lo), hi)
+			c = c.WithEstimate(value)
+		} else {
+			value = min(max(lo/2+hi/2, lo), hi)
+		}
 	}
 	if rapid.Bool().Draw(t, "has std") {
 		std = math.Abs(x.Draw(t, "std"))
@@ -228,7 +236,7 @@ func anyCell(t *rapid.T) (table.Cell, []float64) {
 	if math.IsInf(lo, 0) || math.IsInf(hi, 0) {
 		return c, nil
 	}
-	return c, []float64{lo, hi, std}
+	return c, []float64{lo, hi, std, value}
 }
 
 func anyTable(t *rapid.T) (*table.Table, [][]float64) {
@@ -277,11 +285,52 @@ func TestCSVReadsBack(t *testing.T) {
 			if f.PrintedStd == "" {
 				std = -1
 			}
-			if f.Lo != want[i][0] || f.Hi != want[i][1] || std != want[i][2] || f.Size != 135e6 || f.Unit != "%" {
+			if f.Lo != want[i][0] || f.Hi != want[i][1] || std != want[i][2] || f.Value != want[i][3] || f.Size != 135e6 || f.Unit != "%" {
 				t.Fatalf("%+v, want %v", f, want[i])
 			}
 		}
 	})
+}
+
+// An interval around an estimate has the estimate for its value, also where it does not contain it; without one, the
+// middle. It reads back from the group that published figures make of it.
+func TestEstimate(t *testing.T) {
+	columns := []table.Column{{Head: "Model", Key: "model"}, {Head: "ECE", About: table.About{Quantity: "ECE"}}}
+	row := func(i int, c table.Cell) table.Row {
+		return table.Row{About: table.About{Model: fmt.Sprint("m", i), Other: map[string]string{"interval": "95 % bootstrap"}}, Cells: []table.Cell{table.Text("m"), c}}
+	}
+	cells := []table.Cell{
+		table.Interval(0.25, 0.75, 2), table.Interval(0.25, 0.75, 2).WithEstimate(0.625), table.Interval(0.25, 0.75, 2).WithEstimate(0.125),
+		table.Interval(0, 0, 2).WithEstimate(0.5), table.Interval(0.25, 0.75, 2).WithEstimate(math.NaN()), table.Number(math.NaN(), 1).WithEstimate(1),
+	}
+	own := &table.Table{Columns: columns, Groups: []table.Group{{}}}
+	for i, c := range cells {
+		own.Groups[0].Rows = append(own.Groups[0].Rows, row(i, c))
+	}
+	want := [][3]float64{{0.5, 0.25, 0.75}, {0.625, 0.25, 0.75}, {0.125, 0.25, 0.75}, {0.5, 0, 0}, {0.5, 0.25, 0.75}}
+	for range 2 {
+		var b, text bytes.Buffer
+		if err := errors.Join(table.Write(&b, table.CSV, table.Style{}, own), table.Write(&text, table.PlainText, table.Style{}, own)); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(regexp.MustCompile(`0\.250? … 0\.750?`).FindAllString(text.String(), -1)); n != 4 {
+			t.Errorf("%d intervals are shown\n%s", n, &text)
+		}
+		figures, _, err := published.Read(&b, "own.csv")
+		if err != nil || len(figures) != len(want) {
+			t.Fatalf("%d figures, %v", len(figures), err)
+		}
+		for i, f := range figures {
+			if got := [3]float64{f.Value, f.Lo, f.Hi}; got != want[i] {
+				t.Errorf("figure %d is %v, want %v", i, got, want[i])
+			}
+		}
+		g, err := table.GroupOf("", columns, figures)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own = &table.Table{Columns: columns, Groups: []table.Group{g}}
+	}
 }
 
 // TestTextWidth: no line is longer than the width unless a number is, and no number is broken.

@@ -26,6 +26,15 @@ func TestFamilyOf(t *testing.T) {
 		"smollm2:135m-instruct":  "smollm2",
 		"a-model-without-colons": "a-model-without-colons",
 		"":                       "",
+
+		"gguf:/models/gemma-3-1b.gguf":                     "Gemma-3",
+		"gguf:SmolLM2-360M-Instruct-Q8_0.gguf":             "SmolLM2",
+		`gguf:C:\models\SmolLM2-1.7B.GGUF`:                 "SmolLM2",
+		"ollama:smollm2:360m":                              "smollm2",
+		"hf.co/x/Llama-3.2-3B":                             "Llama-3",
+		"openai:http://localhost:8000/v1#Qwen/Qwen2.5-3B":  "Qwen2.5",
+		"openai:http://localhost:8000/v1#own/Mine_7b-chat": "Mine",
+		"7b": "7b",
 	} {
 		if got := FamilyOf(model, families); got != want {
 			t.Errorf("%s is of the family %q, not %q", model, got, want)

@@ -44,7 +44,8 @@ type About struct {
 type Figure struct {
 	About
 	Value float64
-	// Lo and Hi are the ends of the interval that the number lies in. Both are
+	// Lo and Hi are the ends of the interval that the number lies in, or of the one that Other has the
+	// kind of under "interval", such as a bootstrap's, which need not contain it. Both are
 	// Value where it is known exactly.
 	Lo, Hi float64
 	Std    float64 // the standard deviation, 0 for none
@@ -221,7 +222,8 @@ func figure(head, record []string) (f Figure, err error) {
 		return f, errors.New("has one end of an interval, and not both lo and hi")
 	case f.PrintedLo == "":
 		f.Lo, f.Hi = f.Value, f.Value
-	case f.Lo > f.Value || f.Value > f.Hi:
+	case (f.Lo > f.Value || f.Value > f.Hi) && (f.Other["interval"] == "" || f.Lo > f.Hi):
+		// An interval that says of what kind it is, such as a bootstrap's, need not contain its estimate.
 		return f, fmt.Errorf("has the value %s, which does not lie between lo, %s, and hi, %s", f.Printed, f.PrintedLo, f.PrintedHi)
 	}
 	return f, nil

@@ -110,6 +110,7 @@ func TestReadMistakes(t *testing.T) {
 		{"value,std\n1,-1\n", "line 2 has a standard deviation below 0"},
 		{"value,lo\n1,0\n", "line 2 has one end"},
 		{"value,lo,hi\n1,2,3\n", "line 2 has the value 1, which does not lie between lo, 2, and hi, 3"},
+		{"value,lo,hi,interval\n1,3,2,95 %\n", "line 2 has the value 1"},
 		{"value,model\n1,\"a\n", "own.csv: parse error on line 2"},
 		{"value\n" + strings.Repeat("1\n", 20_001), "more than 20000 rows"},
 		{"value\n" + strings.Repeat(strings.Repeat("1", 4000)+"\n", 1100), "does not have a number"},
