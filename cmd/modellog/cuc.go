@@ -115,9 +115,6 @@ func (a *cucAsk) options() (cuc.Options, error) {
 	return o, nil
 }
 
-// maxResamples bounds the bootstrap, whose intervals are hardly better beyond a tenth of this.
-const maxResamples = 1_000_000
-
 type cucRunCmd struct {
 	Model []string `short:"m" placeholder:"NAME" env:"MODELLOG_MODEL" default:"${model}" help:"Model to ask; give it again for more. Default: ${default}."`
 	engineFlags
@@ -147,8 +144,8 @@ func (c *cucRunCmd) Run(ctx context.Context, std streams) error {
 		return usageError{fmt.Errorf("--tau and --delta: %w", err)}
 	}
 	switch {
-	case c.Resamples < 1 || c.Resamples > maxResamples:
-		return usageError{fmt.Errorf("--resamples is %d; it lies between 1 and %d", c.Resamples, maxResamples)}
+	case c.Resamples < 1 || c.Resamples > bootstrap.MaxResamples:
+		return usageError{fmt.Errorf("--resamples is %d; it lies between 1 and %d", c.Resamples, bootstrap.MaxResamples)}
 	case c.Bootstrap == 0:
 		return usageError{errors.New("--bootstrap-seed is 0; seeds begin at 1")}
 	}

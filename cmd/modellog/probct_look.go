@@ -90,9 +90,6 @@ type probctDiffCmd struct {
 	Format      string          `enum:"text,csv,markdown,latex" default:"text" help:"Form of the table: text, csv, markdown or latex. Default: ${default}."`
 }
 
-// maxResamples bounds what the bootstrap holds: a few numbers for each.
-const maxResamples = 1_000_000
-
 func (c *probctDiffCmd) Run(std streams) error {
 	format, err := table.ParseFormat(c.Format)
 	if err != nil {
@@ -101,8 +98,8 @@ func (c *probctDiffCmd) Run(std streams) error {
 	if len(c.Dirs) > 2 || len(c.Model) > 2 {
 		return usageError{errors.New("two models are compared, of one run or of two")}
 	}
-	if c.Resamples > maxResamples {
-		return usageError{fmt.Errorf("--resamples is at most %d", maxResamples)}
+	if c.Resamples > bootstrap.MaxResamples {
+		return usageError{fmt.Errorf("--resamples is at most %d", bootstrap.MaxResamples)}
 	}
 	for _, dir := range c.Dirs {
 		if err := checkRunFolder(dir); err != nil {

@@ -14,6 +14,10 @@ import (
 	"slices"
 )
 
+// MaxResamples is how many draws a command takes at most: a few numbers of each are held, and intervals are hardly
+// better beyond a tenth of it.
+const MaxResamples = 1_000_000
+
 // Options say how intervals are made.
 type Options struct {
 	Resamples int     // B; 1,000 if 0
@@ -61,8 +65,8 @@ func Statistic(n int, o Options, statistic func(draw []int) float64) (Interval, 
 	if o.Level == 0 {
 		o.Level = 0.95
 	}
-	if o.Resamples < 1 || !(o.Level > 0 && o.Level < 1) {
-		return Interval{}, fmt.Errorf("a bootstrap of %d draws at level %g: at least one draw, and a level between 0 and 1", o.Resamples, o.Level)
+	if o.Resamples < 1 || o.Resamples > MaxResamples || !(o.Level > 0 && o.Level < 1) {
+		return Interval{}, fmt.Errorf("a bootstrap of %d draws at level %g: there are 1 to %d draws, and a level between 0 and 1", o.Resamples, o.Level, MaxResamples)
 	}
 	draw := make([]int, n)
 	for i := range draw {
