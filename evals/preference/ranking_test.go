@@ -301,9 +301,10 @@ func TestRefine(t *testing.T) {
 }
 
 func TestPerturb(t *testing.T) {
-	instances := make([]Instance, 7)
+	instances := make([]*Instance, 7)
 	total := 0
 	for i := range instances {
+		instances[i] = &Instance{}
 		for k := range i * 4 {
 			p := float64(k % 2)
 			if k == 3 {
@@ -348,9 +349,9 @@ func TestPerturb(t *testing.T) {
 // TestStages makes data like those of Table 2: annotations of a true order with errors.
 func TestStages(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 0))
-	var instances []Instance
+	var instances []*Instance
 	for n := range 40 {
-		in := Instance{ID: string(rune('a' + n)), Items: unscored(4 + n%5)}
+		in := &Instance{ID: string(rune('a' + n)), Items: unscored(4 + n%5)}
 		for i := range in.Items {
 			for j := range i {
 				if random.IntN(10) < 7 {
@@ -360,7 +361,7 @@ func TestStages(t *testing.T) {
 		}
 		instances = append(instances, in)
 	}
-	instances = append(instances, Instance{ID: "none", Items: unscored(5)})
+	instances = append(instances, &Instance{ID: "none", Items: unscored(5)})
 	stages, err := Stages(instances, RefineOptions{Perturb: 0.1, Seed: 1, Measure: MeasureOptions{Bootstrap: quick}})
 	if err != nil {
 		t.Fatal(err)

@@ -129,15 +129,16 @@ func AsAnnotated(comparisons []Comparison) []Pair {
 
 // Perturb returns copies of the instances in which a share of all comparisons is flipped: the nearest whole
 // number of them, drawn with the seed without replacement among those that are no ties (§4.2 flips 10 %).
-func Perturb(instances []Instance, share float64, seed uint64) (perturbed []Instance, flipped int, err error) {
+func Perturb(instances []*Instance, share float64, seed uint64) (perturbed []*Instance, flipped int, err error) {
 	if !(share >= 0 && share <= 1) {
 		return nil, 0, fmt.Errorf("flipping a share of %g of the comparisons: it lies between 0 and 1", share)
 	}
-	perturbed = slices.Clone(instances)
 	var at [][2]int
-	for i := range perturbed {
-		perturbed[i].Comparisons = slices.Clone(perturbed[i].Comparisons)
-		for k, c := range perturbed[i].Comparisons {
+	for i, in := range instances {
+		other := *in
+		other.Comparisons = slices.Clone(in.Comparisons)
+		perturbed = append(perturbed, &other)
+		for k, c := range other.Comparisons {
 			if c.P != 0.5 {
 				at = append(at, [2]int{i, k})
 			}
@@ -250,7 +251,7 @@ type RefineOptions struct {
 // Stages makes the four data sets of Table 2 from instances with comparisons: as they are, perturbed, refined
 // and augmented, and that with the negated relation. What the last two are made from is the perturbed one.
 // Instances without comparisons are left empty.
-func Stages(instances []Instance, o RefineOptions) ([]Stage, error) {
+func Stages(instances []*Instance, o RefineOptions) ([]Stage, error) {
 	if o.Rank == nil {
 		o.Rank = WinLoss
 	}
