@@ -113,7 +113,7 @@ func drawJudgements(t *rapid.T, n int, partial bool) *Judgements {
 			if i == j || partial && rapid.IntRange(0, 3).Draw(t, "left out") == 0 {
 				continue
 			}
-			p := rapid.SampledFrom([]float64{0, 0.1, 0.3, 0.5, 0.6, 0.9, 1}).Draw(t, fmt.Sprintf("P(%d,%d)", i, j))
+			p := rapid.SampledFrom([]float64{0, 0.125, 0.375, 0.5, 0.625, 0.875, 1}).Draw(t, fmt.Sprintf("P(%d,%d)", i, j))
 			if err := m.Set(i, j, p, 0); err != nil {
 				t.Fatal(err)
 			}
