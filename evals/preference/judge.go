@@ -102,7 +102,7 @@ func newJudge(ctx context.Context, r *event.Reader, a Ask) (*judge, error) {
 func (j *judge) frame() string {
 	switch {
 	case j.CoT != nil && j.asker.Style == answers.Plain:
-		return j.Prompts.CoT + "\n\n" // the model writes on
+		return j.Prompts.CoT + "\n" // the model writes on
 	case j.CoT != nil:
 		return j.Prompts.CoT
 	case j.asker.Style == answers.Plain:

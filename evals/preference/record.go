@@ -145,8 +145,11 @@ func (r *Row) check() error {
 		return fmt.Errorf("a row is of wording %d", r.Wording)
 	case r.Status == StatusJudged && r.P == nil:
 		return fmt.Errorf("a judged row has no p")
-	case r.P != nil && !(0 <= r.P.Lo && r.P.Lo <= r.P.Hi && r.P.Hi <= 1):
-		return fmt.Errorf("a row has a p from %g to %g; it is a probability", r.P.Lo, r.P.Hi)
+	}
+	for _, b := range []*answers.Bounds{r.P, r.A, r.B} {
+		if b != nil && !(0 <= b.Lo && b.Lo <= b.Hi && b.Hi <= 1) {
+			return fmt.Errorf("a row has a number from %g to %g that is a probability", b.Lo, b.Hi)
+		}
 	}
 	return nil
 }

@@ -165,11 +165,11 @@ type Result struct {
 	Read     int // tokens that went through the model for them, since shared beginnings are read once; 0 where it is not known
 }
 
-// Counts are the rows of a result by what became of them.
-type Counts struct{ Judged, Bad, Unsure, NoAnswer, Cut, Unparsed int }
+// RowCounts are the rows of a result by what became of them.
+type RowCounts struct{ Judged, Bad, Unsure, NoAnswer, Cut, Unparsed int }
 
 // Count counts the rows.
-func (r *Result) Count() (c Counts) {
+func (r *Result) Count() (c RowCounts) {
 	for _, row := range r.Rows {
 		switch row.Status {
 		case StatusJudged:

@@ -1,0 +1,217 @@
+package answers
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/event"
+	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/lm"
+	"github.com/modellog/modellog/lm/gguf"
+	"github.com/modellog/modellog/lm/store"
+)
+
+func openModel(t testing.TB, r modeltest.Reference) *gguf.Model {
+	t.Helper()
+	dir, err := store.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := gguf.Open(t.Context(), r.Path(t), gguf.Options{Name: r.Name, Digest: r.SHA256, Precision: gguf.Exact, CacheDir: dir, Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+func cases(answer string) []string {
+	return []string{" " + answer, answer, " " + strings.ToLower(answer), strings.ToLower(answer)}
+}
+
+// Each answer has as many tokens as the other, all whole spellings, none of both.
+func TestFind(t *testing.T) {
+	for _, r := range modeltest.All {
+		m := openModel(t, r)
+		for _, names := range [][2]string{{"A", "B"}, {"YES", "NO"}, {"True", "False"}} {
+			p, err := Find(t.Context(), m, names, [2][]string{cases(names[0]), cases(names[1])})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.First || len(p.Variants[0]) != len(p.Variants[1]) || len(p.Variants[0]) == 0 {
+				t.Errorf("%s: %s", r.Name, p)
+			}
+			seen := map[lm.Token]bool{}
+			for k, vs := range p.Variants {
+				for i, v := range vs {
+					if string(m.Piece(v.Token)) != v.Text || !strings.EqualFold(strings.TrimSpace(v.Text), names[k]) || seen[v.Token] {
+						t.Errorf("%s: token %d, %q, stands for %s", r.Name, v.Token, m.Piece(v.Token), names[k])
+					}
+					seen[v.Token] = true
+					other := p.Variants[1-k][i].Text
+					if strings.HasPrefix(v.Text, " ") != strings.HasPrefix(other, " ") || (v.Text == strings.ToLower(v.Text)) != (other == strings.ToLower(other)) {
+						t.Errorf("%s: %q stands beside %q", r.Name, v.Text, other)
+					}
+				}
+			}
+		}
+	}
+}
+
+// SmolLM2 has "YES" only in parts, and "NO" in one: both are left out.
+func TestFindPairs(t *testing.T) {
+	m := openModel(t, modeltest.SmolLM)
+	p, err := Find(t.Context(), m, [2]string{"YES", "NO"}, [2][]string{{"YES", "Yes"}, {"NO", "No"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(p.LeftOut, []string{"YES", "NO"}) || p.String() != `YES = "Yes", NO = "No"` {
+		t.Errorf("%s; left out %q", p, p.LeftOut)
+	}
+	// Nothing is whole, so that first tokens stand for the answers.
+	p, err = Find(t.Context(), m, [2]string{"YES", "NO"}, [2][]string{{"YES"}, {"NO"}})
+	if err != nil || !p.First || len(p.Variants[0]) != 1 || !strings.HasPrefix("YES", p.Variants[0][0].Piece) {
+		t.Errorf("%v, %v", p, err)
+	}
+	for _, x := range []struct {
+		a, b []string
+		want string
+	}{
+		{[]string{"Zzqxyk"}, []string{"Zzqxyj"}, "tell A from B"},
+		{[]string{"A"}, []string{"A"}, "tell A from B"},
+		{[]string{"A"}, []string{"B", "C"}, "1 and 2 spellings"},
+		{nil, nil, "0 and 0 spellings"},
+	} {
+		if _, err := Find(t.Context(), m, [2]string{"A", "B"}, [2][]string{x.a, x.b}); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%q and %q: %v, want %q", x.a, x.b, err, x.want)
+		}
+	}
+}
+
+// What is read is the softmax of the whole distribution, summed over the tokens.
+func TestRead(t *testing.T) {
+	for _, r := range modeltest.All {
+		m := openModel(t, r)
+		a, err := NewAsker(t.Context(), m, Auto, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := map[string]Style{modeltest.Gemma.Name: Plain, modeltest.SmolLM.Name: Chat}[r.Name]; a.Style != want {
+			t.Errorf("%s: asked in the style %s", r.Name, a.Style)
+		}
+		in, err := a.Input(t.Context(), "Which letter comes first in the alphabet, A or B?\nAnswer:")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Find(t.Context(), m, [2]string{"A", "B"}, [2][]string{Spaced("A", a.Style), Spaced("B", a.Style)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		readings, err := (&event.Reader{Model: m}).Read(t.Context(), p.Steps(in), calibrate.Calibration{Method: calibrate.Raw})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := p.Read(readings)
+		var want [2]float64
+		if err := m.Read(t.Context(), [][]lm.Token{in.Tokens}, func(_ int, d lm.Distribution) error {
+			z := 0.0
+			for _, l := range d.Logits {
+				z += math.Exp(float64(l))
+			}
+			for k, vs := range p.Variants {
+				for _, v := range vs {
+					want[k] += math.Exp(float64(d.Logits[v.Token])) / z
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range []struct{ got, want float64 }{
+			{got.First.Middle(), want[0]}, {got.Second.Middle(), want[1]},
+			{got.Share.Middle(), want[0] / (want[0] + want[1])}, {got.Neither(), 1 - want[0] - want[1]},
+		} {
+			if math.Abs(x.got-x.want) > 1e-6 {
+				t.Errorf("%s: %g, want %g", r.Name, x.got, x.want)
+			}
+		}
+		if got.Share.Lo != got.Share.Hi {
+			t.Errorf("%s: the whole vocabulary is read, and the share is %+v", r.Name, got.Share)
+		}
+	}
+}
+
+// Of log-probabilities within intervals follow the bounds that brute force over the ends gives.
+func TestReadBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 3).Draw(t, "variants")
+		p := &Pair{Variants: [2][]Variant{make([]Variant, n), make([]Variant, n)}}
+		readings := make([]event.Reading, 2*n)
+		for i := range readings {
+			lo := rapid.Float64Range(-30, -2).Draw(t, "lo")
+			readings[i].LogP = calibrate.Interval{Lo: lo, Hi: lo + rapid.Float64Range(0, 1).Draw(t, "width")}
+		}
+		got := p.Read(readings)
+		var a, b [2]float64
+		for i, r := range readings {
+			to := &a
+			if i >= n {
+				to = &b
+			}
+			to[0] += math.Exp(r.LogP.Lo)
+			to[1] += math.Exp(r.LogP.Hi)
+		}
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for _, x := range a {
+			for _, y := range b {
+				lo, hi = min(lo, x/(x+y)), max(hi, x/(x+y))
+			}
+		}
+		if math.Abs(got.Share.Lo-lo) > 1e-9 || math.Abs(got.Share.Hi-hi) > 1e-9 {
+			t.Fatalf("%+v, want from %g to %g", got.Share, lo, hi)
+		}
+		text, err := json.Marshal(got.Share)
+		var back Bounds
+		if err != nil || json.Unmarshal(text, &back) != nil || back != got.Share {
+			t.Fatalf("%s becomes %+v", text, back)
+		}
+	})
+	if got := share(math.Inf(-1), -800); got != 0 {
+		t.Error(got)
+	}
+	if got := share(-800, -800); got != 0.5 {
+		t.Error(got)
+	}
+	var b Bounds
+	for _, text := range []string{`"x"`, `[1]`, `[1,2,3]`} {
+		if err := json.Unmarshal([]byte(text), &b); err == nil || !strings.Contains(err.Error(), "two ends") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// A base model is asked in no conversation.
+func TestAsker(t *testing.T) {
+	gemma := openModel(t, modeltest.Gemma)
+	if _, err := NewAsker(t.Context(), gemma, Chat, false); err == nil || !strings.Contains(err.Error(), "no chat template") {
+		t.Error(err)
+	}
+	a, err := NewAsker(t.Context(), openModel(t, modeltest.SmolLM), Chat, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := a.Input(t.Context(), "Well?")
+	if err != nil || !strings.Contains(in.Text, "Well?") || !strings.HasSuffix(in.Text, "<|im_start|>assistant\n") {
+		t.Errorf("%q, %v", in.Text, err)
+	}
+	a.Style = Plain
+	if in, err = a.Input(t.Context(), "Well?"); err != nil || in.Text != "Well?" {
+		t.Errorf("%q, %v", in.Text, err)
+	}
+}
