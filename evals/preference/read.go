@@ -89,6 +89,9 @@ func readData(kind Kind, path string, o ReadOptions) (*Dataset, ReadCounts, erro
 		base := filepath.Base(path)
 		d.Name = strings.TrimSuffix(base, filepath.Ext(base))
 	}
+	if (kind == Newsroom || kind == SummEval) && o.Aspect != "coherence" {
+		d.Name += " (" + o.Aspect + ")" // the paper's SummEval is of coherence
+	}
 	var c ReadCounts
 	if kind == CaTeRS {
 		var err error
