@@ -164,9 +164,11 @@ func (d Preferences) draw(c draw.Canvas, panel preferencePanel) {
 	for i := range n {
 		for j := range n {
 			if i != j && d.changes(panel.rows, i, j) {
+				c.SetLineStyle(line(white, 2))
+				c.Stroke(round(middle(i, j), 0.42*cell))
 				c.SetLineStyle(line(red, 1.1))
 				c.Stroke(round(middle(i, j), 0.42*cell))
-				if i < j && n <= 8 {
+				if i < j && n <= 6 {
 					a, b := middle(i, j), middle(j, i)
 					away := vg.Point{X: a.X - b.X, Y: a.Y - b.Y}
 					length := vg.Length(math.Hypot(float64(away.X), float64(away.Y)))
@@ -175,8 +177,11 @@ func (d Preferences) draw(c draw.Canvas, panel preferencePanel) {
 				}
 			}
 			if i != j && d.unturned(i, j) {
+				ring := round(middle(i, j), 0.33*cell)
+				c.SetLineStyle(line(white, 2.4)) // or it would not be seen on a dark ground
+				c.Stroke(ring)
 				c.SetLineStyle(line(purple, 1.1, 2, 1.4))
-				c.Stroke(round(middle(i, j), 0.33*cell))
+				c.Stroke(ring)
 			}
 		}
 	}

@@ -175,7 +175,7 @@ type Agreement struct {
 func HumanAgreement(m *Judgements, in *Instance) (Agreement, error) {
 	var a Agreement
 	if m.N() != len(in.Items) {
-		return a, fmt.Errorf("H of judgements over %d items for an instance of %d", m.N(), len(in.Items))
+		return a, fmt.Errorf("human agreement of judgements over %d items for an instance of %d", m.N(), len(in.Items))
 	}
 	human := in.Human()
 	for i := range m.N() {
