@@ -117,6 +117,7 @@ func readData(kind Kind, path string, o ReadOptions) (*Dataset, ReadCounts, erro
 			o.Qrels = strings.TrimSuffix(path, filepath.Ext(path)) + "-qrels.txt"
 		}
 		var relevance map[string]map[string]float64
+		d.Beside = []string{o.Qrels}
 		if relevance, err = readQrels(o.Qrels); err == nil {
 			d.Instances, err = readNovelEval(f, relevance)
 		}

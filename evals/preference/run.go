@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -93,9 +95,10 @@ func (c Choice) draw(n, k int, what string) []int {
 
 // Dataset is a file of instances.
 type Dataset struct {
-	Name      string // as tables call it
-	File      string
-	Kind      string // of the file, as its reader is called
+	Name      string   // as tables call it
+	File      string   // or folder
+	Beside    []string // files that were read beside it
+	Kind      string   // of the file, as its reader is called
 	Instances []*Instance
 }
 
@@ -230,7 +233,7 @@ func Run(ctx context.Context, on Machine, models []string, data *Dataset, dir st
 	}()
 	var failed []error
 	for _, name := range models {
-		r, err := runModel(ctx, on, name, data, chosen, dir, m.Data[0].SHA256, o)
+		r, err := runModel(ctx, on, name, data, chosen, dir, digests(m), o)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -255,7 +258,7 @@ func Run(ctx context.Context, on Machine, models []string, data *Dataset, dir st
 
 func newRunManifest(ctx context.Context, models []string, data *Dataset, chosen []*Instance, o RunOptions) (*manifest.Manifest, error) {
 	m := manifest.New("prefer run", o.Version)
-	if err := m.AddData(ctx, data.File, len(data.Instances)); err != nil {
+	if err := addData(ctx, m, data); err != nil {
 		return nil, err
 	}
 	items := "all"
@@ -284,6 +287,49 @@ func newRunManifest(ctx context.Context, models []string, data *Dataset, chosen 
 		m.Seeds["samples"] = s.Seed
 	}
 	return m, nil
+}
+
+// addData adds the files of the data. A folder is one file, of the digests of its annotated stories.
+func addData(ctx context.Context, m *manifest.Manifest, data *Dataset) error {
+	fi, err := os.Stat(data.File)
+	if err != nil {
+		return err
+	}
+	if !fi.IsDir() {
+		err = m.AddData(ctx, data.File, len(data.Instances))
+	} else {
+		err = addFolder(ctx, m, data)
+	}
+	for _, file := range data.Beside {
+		err = errors.Join(err, m.AddData(ctx, file, 0))
+	}
+	return err
+}
+
+func addFolder(ctx context.Context, m *manifest.Manifest, data *Dataset) error {
+	each := manifest.New("", "")
+	err := filepath.WalkDir(data.File, func(path string, d fs.DirEntry, err error) error {
+		if ending := strings.ToLower(filepath.Ext(path)); err != nil || d.IsDir() || ending != ".ann" && ending != ".txt" {
+			return err
+		}
+		return each.AddData(ctx, path, 0)
+	})
+	if err != nil {
+		return err
+	}
+	whole := manifest.Data{Path: data.File, Rows: len(data.Instances)}
+	h := sha256.New()
+	for _, f := range each.Data { // in the order of their names
+		name, err := filepath.Rel(data.File, f.Path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(h, "%q %s\n", filepath.ToSlash(name), f.SHA256)
+		whole.Bytes += f.Bytes
+	}
+	whole.SHA256 = hex.EncodeToString(h.Sum(nil))
+	m.Data = append(m.Data, whole)
+	return nil
 }
 
 func (a *Ask) method() Method {
@@ -319,6 +365,15 @@ func countRun(m *manifest.Manifest, r *Result) {
 		}
 	}
 	m.Counts = append(m.Counts, c)
+}
+
+// digests tell the data from others.
+func digests(m *manifest.Manifest) string {
+	var out []string
+	for _, d := range m.Data {
+		out = append(out, d.SHA256)
+	}
+	return strings.Join(out, " ")
 }
 
 // settings is the digest of all that the judgements of a model depend on.
