@@ -143,10 +143,10 @@ func (d Preferences) draw(c draw.Canvas, panel preferencePanel) {
 			if p == p {
 				fill = strength(p)
 			}
+			const gap = 0.4
+			at.Min.X, at.Min.Y, at.Max.X, at.Max.Y = at.Min.X+gap, at.Min.Y+gap, at.Max.X-gap, at.Max.Y-gap
 			c.SetColor(fill)
 			c.Fill(at.Path())
-			c.SetLineStyle(line(white, 0.8))
-			c.Stroke(at.Path())
 			if p == p && cell >= 10 {
 				sty := style(min(textSize, 0.55*cell), ink)
 				if math.Abs(p-0.5) > 0.3 {

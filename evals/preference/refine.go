@@ -238,6 +238,8 @@ func Statistics(name string, items []int, pairs [][]Pair, o MeasureOptions) (Dat
 type Stage struct {
 	DataStatistics
 	Pairs [][]Pair // of each instance, in their order
+	// Scores are the items' by which the pairs of an instance are ordered; nil where they come from no ranking.
+	Scores [][]float64
 }
 
 // RefineOptions say how [Stages] makes its data sets.
@@ -276,6 +278,7 @@ func Stages(instances []*Instance, o RefineOptions) ([]Stage, error) {
 		}
 		stages[0].Pairs[n] = AsAnnotated(in.Comparisons)
 		stages[1].Pairs[n] = AsAnnotated(from)
+		stages[2].Scores, stages[3].Scores = append(stages[2].Scores, scores), append(stages[3].Scores, scores)
 		stages[2].Pairs[n] = Augment(scores, from, AugmentOptions{})
 		stages[3].Pairs[n] = Augment(scores, from, AugmentOptions{Negated: true})
 	}
