@@ -7,7 +7,7 @@
 //	modellog models list|get|info the models on this machine
 //	modellog probct …             the ProbCT suite: build, run, worst, diff
 //	modellog cuc …                coherence under commitment: run, show, negate, prompts
-//	modellog prefer …             consistency of preferences: run, prompt, prompts
+//	modellog prefer …             consistency of preferences: run, tables, pairs, rank, refine, augment
 //	modellog data list|get        the data that evaluations are built from
 //	modellog kernel install       the Jupyter kernel
 //	modellog doctor               what works here, and how to mend what does not

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/modellog/modellog/evals/answers"
-	"github.com/modellog/modellog/evals/bootstrap"
 	"github.com/modellog/modellog/evals/preference"
 	"github.com/modellog/modellog/evals/table"
 	"github.com/modellog/modellog/lm"
@@ -15,6 +14,12 @@ import (
 
 type preferCmd struct {
 	Run     preferRunCmd     `cmd:"" help:"Ask models for their judgements of all pairs, and write tables, figures and rows."`
+	Tables  preferTablesCmd  `cmd:"" help:"Print the tables of several runs as one."`
+	Pairs   preferPairsCmd   `cmd:"" help:"Rank by merge sort with a run's judgements, and compare with human scores."`
+	Rank    preferRankCmd    `cmd:"" help:"Rank items by annotated comparisons: win-loss rate, Elo, Bradley-Terry."`
+	Perturb preferPerturbCmd `cmd:"" help:"Flip a share of annotated comparisons."`
+	Refine  preferRefineCmd  `cmd:"" help:"Resolve inconsistent annotations by a ranking estimated from them."`
+	Augment preferAugmentCmd `cmd:"" help:"Make training data of all pairs that refined annotations imply, with a recipe."`
 	Prompt  preferPromptCmd  `cmd:"" help:"Show what a model is given for a pair, token by token if asked."`
 	Prompts preferPromptsCmd `cmd:"" help:"Write the prompts into a folder, to be changed and used with --prompts."`
 }
@@ -140,11 +145,9 @@ func (c *preferRunCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	o := preference.RunOptions{
-		Ask:    ask,
-		Choice: preference.Choice{Instances: int(c.Limit), Items: int(c.Items), First: c.First, Seed: c.Seed},
-		Measure: preference.MeasureOptions{
-			K: c.K, Subsets: preference.Subsets{Seed: c.Seed}, Bootstrap: bootstrap.Options{Resamples: c.Resamples, Seed: c.Seed},
-		},
+		Ask:     ask,
+		Choice:  preference.Choice{Instances: int(c.Limit), Items: int(c.Items), First: c.First, Seed: c.Seed},
+		Measure: measureOptions(c.K, c.Resamples, c.Seed),
 		Version: programVersion(),
 	}
 	s, err := c.engineFlags.open(ctx, "", std)

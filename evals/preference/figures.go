@@ -21,9 +21,7 @@ const (
 // agreement, as Figure 5, over wordings where there are several and over instances otherwise; and transitivity
 // and self-agreement over instances, as Figure 4, where answers were sampled.
 func Figures(results []*Result, o RunOptions) ([]folder.Figure, error) {
-	if err := o.complete(); err != nil {
-		return nil, err
-	}
+	o.Measure.complete()
 	t := &tables{results: results, o: o}
 	var out []folder.Figure
 	add := func(name string, f *plots.Figure, err error) error {

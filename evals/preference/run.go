@@ -1,6 +1,7 @@
 package preference
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -114,17 +115,7 @@ type RunOptions struct {
 const DefaultSeed = 42
 
 func (o *RunOptions) complete() error {
-	m := &o.Measure
-	if m.K == 0 {
-		m.K = DefaultK
-	}
-	if m.Subsets.Most == 0 {
-		m.Subsets.Most = DefaultMostSubsets
-	}
-	if m.Bootstrap.Resamples == 0 {
-		m.Bootstrap.Resamples = 1000
-	}
-	seeds := []*uint64{&o.Choice.Seed, &m.Subsets.Seed, &m.Bootstrap.Seed}
+	seeds := []*uint64{&o.Choice.Seed}
 	if o.CoT != nil {
 		seeds = append(seeds, &o.CoT.Seed)
 	}
@@ -133,7 +124,17 @@ func (o *RunOptions) complete() error {
 			*seed = DefaultSeed
 		}
 	}
+	o.Measure.complete()
 	return o.Ask.complete()
+}
+
+// complete fills in what was left out.
+func (m *MeasureOptions) complete() {
+	m.K = cmp.Or(m.K, DefaultK)
+	m.Subsets.Most = cmp.Or(m.Subsets.Most, DefaultMostSubsets)
+	m.Subsets.Seed = cmp.Or(m.Subsets.Seed, DefaultSeed)
+	m.Bootstrap.Resamples = cmp.Or(m.Bootstrap.Resamples, 1000)
+	m.Bootstrap.Seed = cmp.Or(m.Bootstrap.Seed, DefaultSeed)
 }
 
 // Machine is what a run needs of this machine.

@@ -9,9 +9,6 @@ import (
 
 // WriteRun writes the tables and figures of results into a folder.
 func WriteRun(results []*Result, o RunOptions, dir string) error {
-	if err := o.complete(); err != nil {
-		return err
-	}
 	tables, err := Tables(results, o)
 	if err != nil {
 		return fmt.Errorf("the tables: %w", err)

@@ -18,9 +18,7 @@ import (
 // and what became of the judgements. As CSV, where all tables are one, the column "in" says which of them
 // a figure is in.
 func Tables(results []*Result, o RunOptions) ([]*table.Table, error) {
-	if err := o.complete(); err != nil {
-		return nil, err
-	}
+	o.Measure.complete()
 	if len(results) == 0 {
 		return nil, fmt.Errorf("tables of no results")
 	}
