@@ -475,6 +475,12 @@ func (t *tables) correlations() error {
 		})
 	}
 	here := group("measured here")
+	type setting struct {
+		data   string
+		method Method
+	}
+	type models struct{ h, comm, tran, self []float64 }
+	over, order := map[setting]*models{}, []setting{}
 	for _, r := range t.results {
 		m, err := Measure(r.judged(0), t.quick())
 		if err != nil {
@@ -497,6 +503,24 @@ func (t *tables) correlations() error {
 			h, comm = append(h, m.H.Value), append(comm, m.Commutative.Value)
 		}
 		add(here, of, r.Data, pairOf{"wordings", "s_comm and H", comm, h})
+		agreement, err := r.selfAgreement(0, quick)
+		if err != nil {
+			return err
+		}
+		at := setting{r.Data, r.Method}
+		if over[at] == nil {
+			over[at] = &models{}
+			order = append(order, at)
+		}
+		x := over[at]
+		x.h, x.comm, x.tran, x.self = append(x.h, m.H.Value), append(x.comm, m.Commutative.Value), append(x.tran, m.Transitive.Value), append(x.self, agreement.Value)
+	}
+	for _, at := range order {
+		x := over[at]
+		of := fmt.Sprintf("%d models, %s", len(x.h), at.method)
+		add(here, of, at.data, pairOf{"models", "s_comm and H", x.comm, x.h})
+		add(here, of, at.data, pairOf{"models", "s_tran and H", x.tran, x.h})
+		add(here, of, at.data, pairOf{"models", "s_tran and self-agreement", x.tran, x.self})
 	}
 	if len(here.Rows) == 0 {
 		return nil

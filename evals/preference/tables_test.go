@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modellog/modellog/evals/correlation"
 	"github.com/modellog/modellog/evals/table"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/notebooks/published"
@@ -73,6 +74,7 @@ func TestTables(t *testing.T) {
 	results := []*Result{
 		resultOf(t, "smollm2:135m-instruct", "NovelEval", Direct, 4, 3, 1),
 		resultOf(t, "gemma3:270m-pt", "NovelEval", Direct, 1, 1, 0),
+		resultOf(t, "a third", "NovelEval", Direct, 1, 5, 0.2),
 		resultOf(t, "smollm2:135m-instruct", "Newsroom", CoT, 1, 2, 0),
 		resultOf(t, "smollm2:135m-instruct", "CaTeRS", Direct, 1, 2, 0),
 		resultOf(t, "smollm2:135m-instruct", "Summarize from Feedback", Direct, 1, 2, 0),
@@ -156,7 +158,7 @@ func TestTables(t *testing.T) {
 	near("s_tran(5)", find("Table 1, NovelEval", "smollm2:135m-instruct", "NovelEval", "s_tran(5)"), 100*m5.Transitive.Value)
 	near("s_tran(4) of the curve", find("s_tran(K) over K", "smollm2:135m-instruct", "NovelEval", "s_tran(4)"), 100*m4.Transitive.Value)
 	near("CoT", find("Table 1, Newsroom", "smollm2:135m-instruct", "Newsroom", "s_comm", "setting=CoT"), 100*func() float64 {
-		m, _ := Measure(results[2].judged(0), MeasureOptions{Bootstrap: quick})
+		m, _ := Measure(results[3].judged(0), MeasureOptions{Bootstrap: quick})
 		return m.Commutative.Value
 	}())
 	near("chance", find("s_tran(K) over K", "chance", "any", "s_tran(5)"), 100*120./1024)
@@ -165,6 +167,13 @@ func TestTables(t *testing.T) {
 	near("published", find("Table 1, CaTeRS", "Phi-3-mini", "CaTeRS", "s_neg", "setting=CoT"), 78.7)
 	near("published", find("Table 4", "Phi-3-medium", "SummEval", "PairS gain"), 2.4)
 	near("published", find("Table 3", "Llama-3-8B-Instruct", "Summarize from Feedback", "s_neg", "setting=IT Augmented data + Neg."), 87.9)
+	// Over three models, of their figures in Table 1.
+	var commutes, agrees []float64
+	for _, model := range []string{"smollm2:135m-instruct", "gemma3:270m-pt", "a third"} {
+		commutes = append(commutes, find("Table 1, NovelEval", model, "NovelEval", "s_comm"))
+		agrees = append(agrees, find("Table 1, NovelEval", model, "NovelEval", "H"))
+	}
+	near("correlation", find("correlations", "", "NovelEval", "Pearson", "of=3 models, direct", "between=s_comm and H"), correlation.Pearson(commutes, agrees))
 	// Correlations over the ten published models, by Python's statistics.correlation.
 	for set, want := range map[string]string{"SummEval": "0.5307 0.8648", "NovelEval": "0.5654 0.8616", "CaTeRS": "-0.1118 0.0395"} {
 		for i, method := range []string{"direct", "CoT"} {
