@@ -294,7 +294,7 @@ func (c *preferAugmentCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	stages, err := preference.Stages(instances, preference.RefineOptions{
-		Rank: ranker(ctx, c.By, c.Seed), Perturb: c.Perturb, Seed: c.Seed,
+		Rank: ranker(ctx, c.By, c.Seed), RankedBy: c.By, Perturb: c.Perturb, Seed: c.Seed,
 		Measure: measureOptions(preference.DefaultK, 1, c.Seed),
 	})
 	if err != nil {

@@ -51,7 +51,12 @@ type Provenance struct {
 	Question Question `json:"question"`
 	Wording  int      `json:"wording"`
 	Origin   Origin   `json:"origin"`
-	// The scores by which the ranking orders the two items; null where they come from no ranking.
+	// Perturbed is the share of comparisons that were flipped first, drawn with the seed; 0 for none.
+	Perturbed float64 `json:"perturbed"`
+	Seed      uint64  `json:"seed"`
+	// How the items were ranked, and the scores by which that orders the two; empty and null where they come
+	// from no ranking.
+	RankedBy    string   `json:"ranked_by"`
 	FirstScore  *float64 `json:"first_score"`
 	SecondScore *float64 `json:"second_score"`
 }
@@ -91,14 +96,14 @@ func (o *ExportOptions) example(in *Instance, s Stage, n int, p Pair) Example {
 	if p.Negated {
 		q = Negated
 	}
-	label := labels[1]
+	label := 1
 	if p.NamesFirst {
-		label = labels[0]
+		label = 0
 	}
 	first, second := in.Items[p.First], in.Items[p.Second]
 	x := Example{Provenance: Provenance{
 		Data: o.Data, Stage: s.Name, Instance: in.ID, Line: in.Line, First: first.ID, Second: second.ID,
-		Question: q, Wording: o.Wording, Origin: p.Origin,
+		Question: q, Wording: o.Wording, Origin: p.Origin, Perturbed: s.Perturbed, Seed: s.Seed, RankedBy: s.RankedBy,
 	}}
 	if n < len(s.Scores) && s.Scores[n] != nil {
 		x.Provenance.FirstScore, x.Provenance.SecondScore = known(s.Scores[n][p.First]), known(s.Scores[n][p.Second])
@@ -108,7 +113,7 @@ func (o *ExportOptions) example(in *Instance, s Stage, n int, p Pair) Example {
 		frame = o.Prompts.Chat
 	}
 	prompt := fill(frame, in.Source, first.Text, second.Text, o.Prompts.Questions[o.Wording].of(q))
-	completion := answers.Spaced(label, o.Style)[0]
+	completion := answers.Spaced(labels, o.Style)[0][label]
 	if o.Style == answers.Chat {
 		x.Prompt, x.Completion = []Message{{"user", prompt}}, []Message{{"assistant", completion}}
 	} else {

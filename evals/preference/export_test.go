@@ -111,7 +111,7 @@ func TestExport(t *testing.T) {
 				}
 			}
 			asked := prompts.Questions[0].of(p.Question)
-			if !strings.Contains(prompt, in.Source) || !strings.Contains(prompt, asked) || p.Data != "a file" || p.Stage != "Aug. data+Neg." || p.Line != in.Line {
+			if !strings.Contains(prompt, in.Source) || !strings.Contains(prompt, asked) || p.Data != "a file" || p.Stage != "Aug. data+Neg." || p.Line != in.Line || p.RankedBy != "win-loss" || p.Perturbed != 0 {
 				t.Errorf("%+v: %s", p, prompt)
 			}
 		}
@@ -215,7 +215,7 @@ func TestTraining(t *testing.T) {
 		if want := map[string]string{"chat": "A</s>", "plain": " A</s>"}[style]; got.Of != want && got.Of != strings.Replace(want, "A", "B", 1) {
 			t.Errorf("%s: the loss is of %q, want %q", style, got.Of, want)
 		}
-		if len(got.Provenance) != 11 {
+		if len(got.Provenance) != 14 {
 			t.Errorf("%s: provenance %v", style, got.Provenance)
 		}
 	}

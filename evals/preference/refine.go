@@ -238,16 +238,22 @@ func Statistics(name string, items []int, pairs [][]Pair, o MeasureOptions) (Dat
 type Stage struct {
 	DataStatistics
 	Pairs [][]Pair // of each instance, in their order
-	// Scores are the items' by which the pairs of an instance are ordered; nil where they come from no ranking.
-	Scores [][]float64
+	// Perturbed is the share of comparisons that were flipped first, with the seed.
+	Perturbed float64
+	Seed      uint64
+	// RankedBy is how the items were ranked, and Scores are those by which the pairs of an instance are ordered;
+	// empty where they come from no ranking.
+	RankedBy string
+	Scores   [][]float64
 }
 
 // RefineOptions say how [Stages] makes its data sets.
 type RefineOptions struct {
-	Rank    Ranker  // [WinLoss] if nil
-	Perturb float64 // share of comparisons that are flipped first, in [0, 1]; the paper's is 0.1
-	Seed    uint64
-	Measure MeasureOptions
+	Rank     Ranker  // [WinLoss] if nil
+	RankedBy string  // what it is called in the provenance; "win-loss" if Rank is nil
+	Perturb  float64 // share of comparisons that are flipped first, in [0, 1]; the paper's is 0.1
+	Seed     uint64
+	Measure  MeasureOptions
 }
 
 // Stages makes the four data sets of Table 2 from instances with comparisons: as they are, perturbed, refined
@@ -255,7 +261,7 @@ type RefineOptions struct {
 // Instances without comparisons are left empty.
 func Stages(instances []*Instance, o RefineOptions) ([]Stage, error) {
 	if o.Rank == nil {
-		o.Rank = WinLoss
+		o.Rank, o.RankedBy = WinLoss, "win-loss"
 	}
 	perturbed, _, err := Perturb(instances, o.Perturb, o.Seed)
 	if err != nil {
@@ -265,6 +271,12 @@ func Stages(instances []*Instance, o RefineOptions) ([]Stage, error) {
 	items := make([]int, len(instances))
 	for s := range stages {
 		stages[s].Pairs = make([][]Pair, len(instances))
+		if s > 0 && o.Perturb > 0 {
+			stages[s].Perturbed, stages[s].Seed = o.Perturb, o.Seed
+		}
+		if s > 1 {
+			stages[s].RankedBy = o.RankedBy
+		}
 	}
 	for n, in := range instances {
 		items[n] = len(in.Items)
