@@ -371,6 +371,27 @@ func TestScoresOfExtremes(t *testing.T) {
 		h, _ = HumanAgreement(always, in)
 		check("H of A", h.Share, 0.5)
 
+		// Averaged over both orders a bias for the first place, however large, does not matter.
+		for i := range n {
+			for j := range n {
+				if i != j {
+					p := 0.75
+					if rank[i] < rank[j] {
+						p = 0.875
+					}
+					_ = always.Set(i, j, p, 0)
+				}
+			}
+		}
+		g := CalibratedGraph(always)
+		for i := range n {
+			for j := range n {
+				if g.Has(i, j) != (rank[i] < rank[j]) {
+					t.Fatalf("ranks %v, edges %v", rank, g)
+				}
+			}
+		}
+
 		m := drawJudgements(t, n, true)
 		moved, _ := NewJudgements(n)
 		for i := range n {

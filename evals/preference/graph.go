@@ -28,6 +28,20 @@ func RelationGraph(m *Judgements) Graph {
 	return g
 }
 
+// CalibratedGraph is a relation graph by [Judgements.Calibrated]: an edge from xᵢ to xⱼ where the probability
+// that xᵢ is preferred, averaged over both orders, is above ½, and none where it is ½.
+func CalibratedGraph(m *Judgements) Graph {
+	g := make(Graph, m.N())
+	for i := range g {
+		for j := range g {
+			if i != j && m.Calibrated(i, j) > 0.5 && !(m.Calibrated(j, i) > 0.5) {
+				g[i] = append(g[i], j)
+			}
+		}
+	}
+	return g
+}
+
 // prefers is Algorithm 1's decision on the pair i < j: whether xᵢ is preferred; false where it was not judged.
 func (m *Judgements) prefers(i, j int) (first, ok bool) {
 	switch {

@@ -35,6 +35,7 @@ type Metrics struct {
 	K                                    int
 	Instances                            int
 	H, Transitive, Commutative, Negation Mean
+	Calibrated                           Mean // s_tran(K) of judgements averaged over both orders, where both were made
 	First                                Mean // share of judgements that name the item shown first
 	Neither                              Mean // mass on neither label
 	Ties, Unannotated, Judgements        int  // judgements left out of H, and all of the relation
@@ -52,7 +53,7 @@ func Measure(all []Judged, o MeasureOptions) (Metrics, error) {
 	if o.K < 3 {
 		return m, fmt.Errorf("s_tran(%d): a cycle has at least 3 items", o.K)
 	}
-	var first, neither []float64
+	var first, neither, calibrated []float64
 	for n, x := range all {
 		h, err := HumanAgreement(x.Relation, x.Instance)
 		if err != nil {
@@ -62,14 +63,21 @@ func Measure(all []Judged, o MeasureOptions) (Metrics, error) {
 		m.Unannotated += h.Unannotated
 		m.Judgements += x.Relation.Count()
 		m.Each.H = append(m.Each.H, h.Value())
-		transitive := math.NaN()
+		transitive, both := math.NaN(), math.NaN()
 		if x.Relation.N() >= o.K && x.Relation.Count() > 0 {
 			s, err := Transitivity(RelationGraph(x.Relation), o.K, o.Subsets)
 			if err != nil {
 				return m, fmt.Errorf("instance %d (%s): %w", n+1, x.Instance.ID, err)
 			}
 			transitive = s.Value()
+			if n := x.Relation.N(); x.Relation.Count() == n*(n-1) {
+				if s, err = Transitivity(CalibratedGraph(x.Relation), o.K, o.Subsets); err != nil {
+					return m, fmt.Errorf("instance %d (%s): %w", n+1, x.Instance.ID, err)
+				}
+				both = s.Value()
+			}
 		}
+		calibrated = append(calibrated, both)
 		m.Each.Transitive = append(m.Each.Transitive, transitive)
 		m.Each.Commutative = append(m.Each.Commutative, Commutativity(x.Relation).Value())
 		negation := math.NaN()
@@ -89,7 +97,7 @@ func Measure(all []Judged, o MeasureOptions) (Metrics, error) {
 		of []float64
 	}{
 		{&m.H, m.Each.H}, {&m.Transitive, m.Each.Transitive}, {&m.Commutative, m.Each.Commutative},
-		{&m.Negation, m.Each.Negation}, {&m.First, first}, {&m.Neither, neither},
+		{&m.Negation, m.Each.Negation}, {&m.Calibrated, calibrated}, {&m.First, first}, {&m.Neither, neither},
 	} {
 		var err error
 		if *f.to, err = meanOf(f.of, o.Bootstrap); err != nil {

@@ -414,12 +414,14 @@ func (t *tables) constraints() error {
 func (t *tables) places() error {
 	x := &table.Table{
 		Caption: "places, and judgements that H leaves out",
-		Columns: []table.Column{modelColumn, {Head: "Data", Key: "subset"}, quantity("names the first", "names the first", "%"), quantity("neither label", "P(neither label)", ""), quantity("judgements", "judgements", ""), quantity("ties", "ties", ""), quantity("not annotated", "not annotated", ""), quantity("self-agreement", "self-agreement", "%")},
-		Notes:   []string{"Names the first: the share of judgements under the relation, ½ without a bias for places. Neither label: mean probability of all tokens that are no label. Ties: judgements of pairs that humans hold equal."},
+		Columns: []table.Column{modelColumn, {Head: "Data", Key: "subset"}, quantity("names the first", "names the first", "%"), quantity("s_tran(5), calibrated", "s_tran(5) calibrated", "%"), quantity("neither label", "P(neither label)", ""), quantity("judgements", "judgements", ""), quantity("ties", "ties", ""), quantity("not annotated", "not annotated", ""), quantity("self-agreement", "self-agreement", "%")},
+		Notes:   []string{"Names the first: the share of judgements under the relation, ½ without a bias for places. A model that always names the first has s_tran = 1 by Algorithm 1, which asks in the order of the list; calibrated: by judgements averaged over both orders. Neither label: mean probability of all tokens that are no label. Ties: judgements of pairs that humans hold equal."},
 	}
 	g := table.Group{Heading: "measured here"}
+	o := t.quick()
+	o.K = DefaultK
 	for _, r := range t.results {
-		m, err := Measure(r.judged(0), t.quick())
+		m, err := Measure(r.judged(0), o)
 		if err != nil {
 			return err
 		}
@@ -433,7 +435,7 @@ func (t *tables) places() error {
 		if self.Instances > 0 {
 			agreement = percent(self)
 		}
-		line.Cells = append(line.Cells, table.Text(r.Data), percent(m.First), table.Number(m.Neither.Value, 3), table.Number(float64(m.Judgements), 0), table.Number(float64(m.Ties), 0), table.Number(float64(m.Unannotated), 0), agreement)
+		line.Cells = append(line.Cells, table.Text(r.Data), percent(m.First), percent(m.Calibrated), table.Number(m.Neither.Value, 3), table.Number(float64(m.Judgements), 0), table.Number(float64(m.Ties), 0), table.Number(float64(m.Unannotated), 0), agreement)
 		g.Rows = append(g.Rows, line)
 	}
 	x.Groups = []table.Group{g}
