@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/modellog/modellog/event"
@@ -15,83 +16,110 @@ import (
 type Variant struct {
 	Text  string   `json:"text"` // " A"
 	Token lm.Token `json:"token"`
-	Piece string   `json:"piece"` // the token's text, the whole of the variant unless First
+	Piece string   `json:"piece"` // the token's text, which is the whole of the variant
 }
 
-// Pair are the tokens of a model's vocabulary whose probabilities make up those of two answers. Spelling k of the
-// one belongs to spelling k of the other: where either is several tokens, or stands for both answers, both are left
-// out, so that neither answer is seen better than the other. Where no spelling is a single token of both, First
-// is true, and the first tokens stand for the answers, which other words may begin with as well.
+// LeftOut is a spelling of both answers that a vocabulary does not have as one token each.
+type LeftOut struct {
+	First  string `json:"first"`  // "YES"
+	Second string `json:"second"` // "NO"
+	Why    string `json:"why"`    // `"YES" is "Y" + "ES"`
+}
+
+// Pair are the tokens of a model's vocabulary whose probabilities make up those of two answers. Variants[0][i] and
+// Variants[1][i] are written alike: a spelling counts for both answers or for neither, for one that the vocabulary
+// has of the second alone would make the first too small against it.
 type Pair struct {
 	Names    [2]string
 	Variants [2][]Variant // of the first and of the second answer, equally many
-	First    bool
-	LeftOut  []string // variants that are not asked for
+	LeftOut  []LeftOut
 }
 
-// Spaced are an answer's spellings with a space before it and without; what goes on from the prompt is
-// the first: with a space behind a word, without in a turn of a conversation.
-func Spaced(answer string, style Style) []string {
+// LackingError says that a vocabulary has no spelling of two answers.
+type LackingError struct{ Model, Why string }
+
+func (e *LackingError) Error() string {
+	return fmt.Sprintf("%s cannot be asked: its vocabulary has no way to write %s", e.Model, e.Why)
+}
+
+// Spaced are two answers' spellings with a space before them and without. The first is what goes on from the prompt:
+// with a space behind a word, without in a turn of a conversation.
+func Spaced(names [2]string, style Style) [][2]string {
+	spaces := []string{" ", ""}
 	if style == Chat {
-		return []string{answer, " " + answer}
+		slices.Reverse(spaces)
 	}
-	return []string{" " + answer, answer}
+	var out [][2]string
+	for _, space := range spaces {
+		out = append(out, [2]string{space + names[0], space + names[1]})
+	}
+	return out
 }
 
-// Find finds the tokens of two answers in their spellings, of which there are equally many. It is an error if
-// nothing tells the answers apart.
-func Find(ctx context.Context, m lm.Model, names [2]string, spellings [2][]string) (*Pair, error) {
-	if len(spellings[0]) != len(spellings[1]) || len(spellings[0]) == 0 {
-		return nil, fmt.Errorf("the answers %s and %s have %d and %d spellings; each needs one beside each of the other", names[0], names[1], len(spellings[0]), len(spellings[1]))
-	}
+// Find finds the tokens of two answers among their spellings. It is an error, a [*LackingError], if no spelling of
+// both is left.
+func Find(ctx context.Context, m lm.Model, names [2]string, spellings [][2]string) (*Pair, error) {
 	p := &Pair{Names: names}
-	type found struct {
-		text   [2]string
-		tokens [2][]lm.Token
+	type pair struct {
+		texts  [2]string
+		tokens [2]lm.Token
 	}
-	var all []found
-	for k := range spellings[0] {
-		f := found{}
-		whole := true
-		for of := range f.text {
-			f.text[of] = spellings[of][k]
+	var whole []pair // the spellings that are one token each
+	var of [2][]lm.Token
+	for _, texts := range spellings {
+		x := pair{texts: texts}
+		var why []string
+		for k, text := range texts {
 			// What stands before matters for tokenisers that put a space in front of a text.
-			_, tokens, err := lm.Continue(ctx, m, "Answer:", f.text[of])
+			_, tokens, err := lm.Continue(ctx, m, "Answer:", text)
 			var merged *lm.BoundaryError
 			switch {
 			case errors.As(err, &merged):
-				whole = false
+				why = append(why, fmt.Sprintf("%q grows together with what is before it", text))
 			case err != nil:
-				return nil, fmt.Errorf("the answer %q: %w", f.text[of], err)
+				return nil, fmt.Errorf("the answer %q: %w", text, err)
+			case len(tokens) != 1:
+				var parts []string
+				for _, piece := range lm.Pieces(m, tokens) {
+					parts = append(parts, strconv.Quote(piece))
+				}
+				why = append(why, fmt.Sprintf("%q is %s", text, strings.Join(parts, " + ")))
+			default:
+				x.tokens[k] = tokens[0]
 			}
-			f.tokens[of] = tokens
 		}
-		if whole {
-			all = append(all, f)
-		} else {
-			p.LeftOut = append(p.LeftOut, f.text[:]...)
+		if len(why) > 0 {
+			p.LeftOut = append(p.LeftOut, LeftOut{texts[0], texts[1], strings.Join(why, " and ")})
+			continue
+		}
+		whole = append(whole, x)
+		for k := range of {
+			of[k] = append(of[k], x.tokens[k])
 		}
 	}
-	single := func(f found) bool { return len(f.tokens[0]) == 1 && len(f.tokens[1]) == 1 }
-	p.First = !slices.ContainsFunc(all, single)
-	of := func(k int, t lm.Token) bool { // whether a token may stand for an answer
-		return slices.ContainsFunc(all, func(f found) bool { return (p.First || single(f)) && f.tokens[k][0] == t })
-	}
-	for _, f := range all {
-		a, b := f.tokens[0][0], f.tokens[1][0]
-		known := slices.ContainsFunc(p.Variants[0], func(v Variant) bool { return v.Token == a }) ||
-			slices.ContainsFunc(p.Variants[1], func(v Variant) bool { return v.Token == b })
+	for _, x := range whole {
+		known := func(k int) int {
+			return slices.IndexFunc(p.Variants[k], func(v Variant) bool { return v.Token == x.tokens[k] })
+		}
+		a, b := known(0), known(1)
 		switch {
-		case !p.First && !single(f), of(1, a), of(0, b):
-			p.LeftOut = append(p.LeftOut, f.text[:]...)
-		case !known:
-			for k, t := range []lm.Token{a, b} {
-				p.Variants[k] = append(p.Variants[k], Variant{Text: f.text[k], Token: t, Piece: lm.Printable(m.Piece(t))})
+		case slices.Contains(of[1], x.tokens[0]) || slices.Contains(of[0], x.tokens[1]):
+			p.LeftOut = append(p.LeftOut, LeftOut{x.texts[0], x.texts[1], "a token is of both answers"})
+		case a >= 0 && a == b: // the tokeniser makes the same of two spellings
+		case a >= 0 || b >= 0:
+			p.LeftOut = append(p.LeftOut, LeftOut{x.texts[0], x.texts[1], "one of the two is the token of another spelling"})
+		default:
+			for k, t := range x.tokens {
+				p.Variants[k] = append(p.Variants[k], Variant{Text: x.texts[k], Token: t, Piece: lm.Printable(m.Piece(t))})
 			}
 		}
 	}
 	if len(p.Variants[0]) == 0 {
-		return nil, fmt.Errorf("the vocabulary of %s has no tokens that tell %s from %s", m.Info().Name, names[0], names[1])
+		why := fmt.Sprintf("both %s and %s in one token each", names[0], names[1])
+		if len(p.LeftOut) > 0 {
+			why += fmt.Sprintf(" (%s)", p.LeftOut[0].Why)
+		}
+		return nil, &LackingError{m.Info().Name, why}
 	}
 	return p, nil
 }
@@ -109,7 +137,8 @@ func (p *Pair) Steps(prompt lm.Input) []event.Step {
 // Len is how many steps a prompt has.
 func (p *Pair) Len() int { return len(p.Variants[0]) + len(p.Variants[1]) }
 
-// String is the answers' tokens in a line: A = " A" "A", B = " B" "B".
+// String is the answers' tokens in a line, and what is left out: YES = "Yes" " Yes", NO = "No" " No"; left out of
+// both, "YES" / "NO" ("YES" is "Y" + "ES").
 func (p *Pair) String() string {
 	list := func(vs []Variant) string {
 		var out []string
@@ -119,8 +148,11 @@ func (p *Pair) String() string {
 		return strings.Join(out, " ")
 	}
 	s := fmt.Sprintf("%s = %s, %s = %s", p.Names[0], list(p.Variants[0]), p.Names[1], list(p.Variants[1]))
-	if p.First {
-		s += " (first tokens: the vocabulary has an answer only in parts)"
+	for i, l := range p.LeftOut {
+		if i == 0 {
+			s += "; left out of both"
+		}
+		s += fmt.Sprintf(", %q / %q (%s)", l.First, l.Second, l.Why)
 	}
 	return s
 }

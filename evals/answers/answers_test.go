@@ -2,8 +2,8 @@ package answers
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -31,8 +31,12 @@ func openModel(t testing.TB, r modeltest.Reference) *gguf.Model {
 	return m
 }
 
-func cases(answer string) []string {
-	return []string{" " + answer, answer, " " + strings.ToLower(answer), strings.ToLower(answer)}
+// cases are the spellings with a space and without, as they are and in small letters.
+func cases(names [2]string) (out [][2]string) {
+	for _, space := range []string{" ", ""} {
+		out = append(out, [2]string{space + names[0], space + names[1]}, [2]string{space + strings.ToLower(names[0]), space + strings.ToLower(names[1])})
+	}
+	return out
 }
 
 // Each answer has as many tokens as the other, all whole spellings, none of both.
@@ -40,11 +44,11 @@ func TestFind(t *testing.T) {
 	for _, r := range modeltest.All {
 		m := openModel(t, r)
 		for _, names := range [][2]string{{"A", "B"}, {"YES", "NO"}, {"True", "False"}} {
-			p, err := Find(t.Context(), m, names, [2][]string{cases(names[0]), cases(names[1])})
+			p, err := Find(t.Context(), m, names, cases(names))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p.First || len(p.Variants[0]) != len(p.Variants[1]) || len(p.Variants[0]) == 0 {
+			if len(p.Variants[0]) != len(p.Variants[1]) || len(p.Variants[0]) == 0 {
 				t.Errorf("%s: %s", r.Name, p)
 			}
 			seen := map[lm.Token]bool{}
@@ -67,30 +71,32 @@ func TestFind(t *testing.T) {
 // SmolLM2 has "YES" only in parts, and "NO" in one: both are left out.
 func TestFindPairs(t *testing.T) {
 	m := openModel(t, modeltest.SmolLM)
-	p, err := Find(t.Context(), m, [2]string{"YES", "NO"}, [2][]string{{"YES", "Yes"}, {"NO", "No"}})
+	names := [2]string{"YES", "NO"}
+	p, err := Find(t.Context(), m, names, [][2]string{{"YES", "NO"}, {"Yes", "No"}, {"Yes", "No"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(p.LeftOut, []string{"YES", "NO"}) || p.String() != `YES = "Yes", NO = "No"` {
-		t.Errorf("%s; left out %q", p, p.LeftOut)
-	}
-	// Nothing is whole, so that first tokens stand for the answers.
-	p, err = Find(t.Context(), m, [2]string{"YES", "NO"}, [2][]string{{"YES"}, {"NO"}})
-	if err != nil || !p.First || len(p.Variants[0]) != 1 || !strings.HasPrefix("YES", p.Variants[0][0].Piece) {
-		t.Errorf("%v, %v", p, err)
+	if got := p.String(); got != `YES = "Yes", NO = "No"; left out of both, "YES" / "NO" ("YES" is "Y" + "ES")` {
+		t.Error(got)
 	}
 	for _, x := range []struct {
-		a, b []string
-		want string
+		spellings [][2]string
+		want      string
 	}{
-		{[]string{"Zzqxyk"}, []string{"Zzqxyj"}, "tell A from B"},
-		{[]string{"A"}, []string{"A"}, "tell A from B"},
-		{[]string{"A"}, []string{"B", "C"}, "1 and 2 spellings"},
-		{nil, nil, "0 and 0 spellings"},
+		{[][2]string{{"YES", "NO"}}, `both YES and NO in one token each ("YES" is "Y" + "ES")`},
+		{[][2]string{{"A", "A"}}, "a token is of both answers"},
+		{[][2]string{{"A", "B"}, {"B", "A"}}, "a token is of both answers"},
+		{nil, "both YES and NO in one token each"},
 	} {
-		if _, err := Find(t.Context(), m, [2]string{"A", "B"}, [2][]string{x.a, x.b}); err == nil || !strings.Contains(err.Error(), x.want) {
-			t.Errorf("%q and %q: %v, want %q", x.a, x.b, err, x.want)
+		_, err := Find(t.Context(), m, names, x.spellings)
+		var lacking *LackingError
+		if !errors.As(err, &lacking) || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%q: %v, want %q", x.spellings, err, x.want)
 		}
+	}
+	p, err = Find(t.Context(), m, names, [][2]string{{"A", "B"}, {"A", "C"}})
+	if err != nil || len(p.Variants[0]) != 1 || p.LeftOut[0].Why != "one of the two is the token of another spelling" {
+		t.Errorf("%v, %v", p, err)
 	}
 }
 
@@ -109,7 +115,7 @@ func TestRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := Find(t.Context(), m, [2]string{"A", "B"}, [2][]string{Spaced("A", a.Style), Spaced("B", a.Style)})
+		p, err := Find(t.Context(), m, [2]string{"A", "B"}, Spaced([2]string{"A", "B"}, a.Style))
 		if err != nil {
 			t.Fatal(err)
 		}

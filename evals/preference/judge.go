@@ -94,7 +94,7 @@ func newJudge(ctx context.Context, r *event.Reader, a Ask) (*judge, error) {
 		return j, nil
 	}
 	// In small letters the first label would be an English word.
-	j.labels, err = answers.Find(ctx, r.Model, labels, [2][]string{answers.Spaced(labels[0], j.asker.Style), answers.Spaced(labels[1], j.asker.Style)})
+	j.labels, err = answers.Find(ctx, r.Model, labels, answers.Spaced(labels, j.asker.Style))
 	return j, err
 }
 

@@ -198,11 +198,13 @@ func (r *Result) Count() (c RowCounts) {
 // Run asks models about the instances of a file, one model after the other, and writes the run into a folder, which
 // is made: each model's rows and samples, the tables in all forms, the figures, and last the manifest.
 //
-// A model that fails does not keep the others from being asked; the error says which one did and why, the results
-// and the tables are of the others, and there is no manifest. Of a run that does not end there is none either.
-// What was judged is kept in the folder, instance by instance and sample by sample, so that the same call goes on
-// from there, and writes the same files as one that was never interrupted, but for the seconds in the manifest. A
-// folder that has a manifest of another run is an error.
+// A model that fails does not end a run of several: the others are asked, tables, figures and manifest are of those,
+// the manifest has the failure among its options, and the error, which comes with the results, says so. The same
+// call asks again.
+//
+// Of a run that does not end there is no manifest. What was judged is kept in the folder, instance by instance and
+// sample by sample, so that the same call goes on from there, and writes the same files as one that was never
+// interrupted, but for the seconds in the manifest. A folder that has a manifest of another run is an error.
 func Run(ctx context.Context, on Machine, models []string, data *Dataset, dir string, o RunOptions) (results []*Result, err error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -223,7 +225,7 @@ func Run(ctx context.Context, on Machine, models []string, data *Dataset, dir st
 	}
 	// What a run finds out about its models is not known before it.
 	kinds := []manifest.Kind{manifest.OfCommand, manifest.OfData, manifest.OfOption, manifest.OfSeed}
-	undo, err := folder.Claim(dir, m, kinds, "prompt of ", "labels of ", "reading of ")
+	undo, err := folder.Claim(dir, m, kinds, "prompt of ", "labels of ", "reading of ", failureOf)
 	if err != nil {
 		return nil, err
 	}
@@ -232,30 +234,45 @@ func Run(ctx context.Context, on Machine, models []string, data *Dataset, dir st
 			undo()
 		}
 	}()
-	var failed []error
+	var failures []error
 	for _, name := range models {
 		r, err := runModel(ctx, on, name, data, chosen, dir, digests(m), o)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		if err != nil {
-			failed = append(failed, fmt.Errorf("asking %s: %w", name, err))
+			failures = append(failures, fmt.Errorf("asking %s: %w", name, err))
+			m.Options[failureOf+modelKey(name)] = err.Error()
 			continue
 		}
 		results = append(results, r)
 		countRun(m, r)
 	}
-	if len(results) > 0 {
-		if err := WriteRun(results, o, dir); err != nil {
-			return nil, fmt.Errorf("writing the run: %w", err)
-		}
+	failure := errors.Join(failures...)
+	if len(results) == 0 {
+		return nil, failure
 	}
-	if len(failed) > 0 {
-		return results, errors.Join(failed...)
+	if len(failures) > 0 {
+		failure = fmt.Errorf("%w\n%s is of the other %d of %d models; the same command asks again", failure, dir, len(results), len(models))
+	}
+	// A figure that cannot be drawn is no reason to be without the manifest.
+	tabled, err := writeRun(results, o, dir)
+	if err != nil {
+		err = fmt.Errorf("writing the run: %w", err)
+		if !tabled {
+			return nil, err
+		}
+		failure = errors.Join(failure, err)
 	}
 	m.Seconds = time.Since(m.Started).Seconds()
-	return results, m.Save(filepath.Join(dir, folder.ManifestFile))
+	return results, errors.Join(failure, m.Save(filepath.Join(dir, folder.ManifestFile)))
 }
+
+// failureOf begins the name of an option that says why a model could not be asked.
+const failureOf = "failure of "
+
+// modelKey is what options call a model: its name without the folders that its file is in.
+func modelKey(name string) string { return strings.TrimPrefix(folder.ModelName(name), "gguf:") }
 
 func newRunManifest(ctx context.Context, models []string, data *Dataset, chosen []*Instance, o RunOptions) (*manifest.Manifest, error) {
 	m := manifest.New("prefer run", o.Version)
@@ -343,7 +360,7 @@ func (a *Ask) method() Method {
 // countRun adds a model and what became of its rows to the manifest.
 func countRun(m *manifest.Manifest, r *Result) {
 	m.AddModel(r.Model)
-	name := r.Model.Name
+	name := modelKey(r.Model.Name)
 	m.Options["prompt of "+name] = string(r.Style)
 	if r.Labels != nil {
 		m.Options["labels of "+name] = r.Labels.String()
@@ -359,7 +376,7 @@ func countRun(m *manifest.Manifest, r *Result) {
 		reading += fmt.Sprintf(", %d samples, of which %d could not be parsed", len(r.Samples), n.Unparsed)
 	}
 	m.Options["reading of "+name] = fmt.Sprintf("%s; %d prompts with texts that were cut", reading, n.Cut)
-	c := manifest.Count{Model: name, Data: r.Data, Rows: len(r.Rows), Scored: n.Judged}
+	c := manifest.Count{Model: r.Model.Name, Data: r.Data, Rows: len(r.Rows), Scored: n.Judged}
 	for _, row := range r.Rows {
 		if row.Status != StatusJudged {
 			c.AddBad(row.Line, row.Why)

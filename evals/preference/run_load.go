@@ -44,10 +44,10 @@ func LoadRun(ctx context.Context, dir string, data *Dataset) ([]*Result, error) 
 				Name: model.Name, Backend: model.Backend, Digest: model.Digest, Revision: model.Revision, Precision: model.Precision, Architecture: model.Architecture,
 				Quantization: model.Quantization, Parameters: model.Parameters, Vocabulary: model.Vocabulary, Context: model.Context, Whole: model.Whole,
 			},
-			Data: m.Options["data"], Task: Task(m.Options["task"]), Method: Method(m.Options["method"]), Style: answers.Style(m.Options["prompt of "+model.Name]),
+			Data: m.Options["data"], Task: Task(m.Options["task"]), Method: Method(m.Options["method"]), Style: answers.Style(m.Options["prompt of "+modelKey(model.Name)]),
 		}
 		var prompts int
-		_, _ = fmt.Sscanf(m.Options["reading of "+model.Name], "%d prompts of %d tokens, of which %d were read", &prompts, &r.Sent, &r.Read) // where they are known
+		_, _ = fmt.Sscanf(m.Options["reading of "+modelKey(model.Name)], "%d prompts of %d tokens, of which %d were read", &prompts, &r.Sent, &r.Read) // where they are known
 		path := filepath.Join(dir, folder.RowsFile(model.Name, rowsEnding))
 		if r.Rows, err = ReadRows(path); err != nil {
 			return nil, err

@@ -221,7 +221,7 @@ func TestRunResumeCoT(t *testing.T) {
 	}
 }
 
-// A model that fails does not keep the others from being asked, and leaves a run that can be ended.
+// A model that fails does not keep the others from being asked, and leaves a run that says so.
 func TestRunFailingModel(t *testing.T) {
 	o := RunOptions{Ask: Ask{Prompts: prompts(t, General), NoNegated: true}, Choice: Choice{Instances: 1, First: true}, Version: "test"}
 	dir := filepath.Join(t.TempDir(), "run")
@@ -233,8 +233,13 @@ func TestRunFailingModel(t *testing.T) {
 	if got[folder.RowsFile(modeltest.SmolLM.Name, rowsEnding)] == nil || got["tables.txt"] == nil {
 		t.Errorf("%v", slices.Sorted(maps.Keys(got)))
 	}
-	if _, err := os.Stat(filepath.Join(dir, folder.ManifestFile)); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a run of which a model failed has a manifest: %v", err)
+	m, err := manifest.Load(filepath.Join(dir, folder.ManifestFile))
+	if err != nil || len(m.Models) != 1 || m.Options["failure of nobody"] != `there is no model "nobody"` {
+		t.Errorf("%+v, %v", m, err)
+	}
+	// The same call asks it again, and nothing but it.
+	if again, err := Run(t.Context(), testMachine(t, nil), []string{"nobody", modeltest.SmolLM.Name}, ownData(t), dir, o); err == nil || len(again) != 1 {
+		t.Errorf("%d results, %v", len(again), err)
 	}
 	none := filepath.Join(t.TempDir(), "a", "run")
 	if _, err := Run(t.Context(), testMachine(t, nil), []string{"nobody"}, ownData(t), none, o); err == nil {

@@ -7,17 +7,26 @@ import (
 	"github.com/modellog/modellog/evals/table"
 )
 
-// WriteRun writes the tables and figures of results into a folder.
+// WriteRun writes the tables and then the figures of results into a folder.
 func WriteRun(results []*Result, o RunOptions, dir string) error {
+	_, err := writeRun(results, o, dir)
+	return err
+}
+
+// writeRun reports whether it came as far as the figures.
+func writeRun(results []*Result, o RunOptions, dir string) (tabled bool, err error) {
 	tables, err := Tables(results, o)
 	if err != nil {
-		return fmt.Errorf("the tables: %w", err)
+		return false, fmt.Errorf("the tables: %w", err)
+	}
+	if err := folder.Write(dir, tables, nil); err != nil {
+		return false, err
 	}
 	figures, err := Figures(results, o)
 	if err != nil {
-		return fmt.Errorf("the figures: %w", err)
+		return true, fmt.Errorf("the figures: %w", err)
 	}
-	return folder.Write(dir, tables, figures)
+	return true, folder.Write(dir, tables, figures)
 }
 
 // rowsTable says what became of the judgements that were asked for, and what reading them took.
