@@ -19,16 +19,24 @@ const (
 // Figures draws results: for each the matrices of judgements of one instance, as Figure 3 (the first that has
 // most judgements, with its first 24 items); for each data set s_tran over K; commutativity and human
 // agreement, as Figure 5, over wordings where there are several and over instances otherwise; and transitivity
-// and self-agreement over instances, as Figure 4, where answers were sampled.
+// and self-agreement over instances, as Figure 4, where answers were sampled. Curves and points are of the first
+// eight models, which is as many as can be told apart.
 func Figures(results []*Result, o RunOptions) ([]folder.Figure, error) {
 	o.Measure.complete()
 	t := &tables{results: results, o: o}
 	var out []folder.Figure
+	taken := map[string]bool{}
 	add := func(name string, f *plots.Figure, err error) error {
-		if err == nil {
-			out = append(out, folder.Figure{Name: name, Figure: f})
+		if err != nil {
+			return err
 		}
-		return err
+		unique := name // names of models may differ in signs alone
+		for n := 2; taken[unique]; n++ {
+			unique = fmt.Sprintf("%s-%d", name, n)
+		}
+		taken[unique] = true
+		out = append(out, folder.Figure{Name: unique, Figure: f})
+		return nil
 	}
 	var sets []string
 	curves, commutes, stable := map[string][]plots.TransitivityCurve{}, map[string]*scatter{}, map[string]*scatter{}

@@ -75,6 +75,8 @@ func TestTables(t *testing.T) {
 		resultOf(t, "smollm2:135m-instruct", "NovelEval", Direct, 4, 3, 1),
 		resultOf(t, "gemma3:270m-pt", "NovelEval", Direct, 1, 1, 0),
 		resultOf(t, "a third", "NovelEval", Direct, 1, 5, 0.2),
+		resultOf(t, "a-third", "CaTeRS", Direct, 1, 5, 0.2),
+		resultOf(t, "a third", "CaTeRS", Direct, 1, 5, 0.2),
 		resultOf(t, "smollm2:135m-instruct", "Newsroom", CoT, 1, 2, 0),
 		resultOf(t, "smollm2:135m-instruct", "CaTeRS", Direct, 1, 2, 0),
 		resultOf(t, "smollm2:135m-instruct", "Summarize from Feedback", Direct, 1, 2, 0),
@@ -158,7 +160,7 @@ func TestTables(t *testing.T) {
 	near("s_tran(5)", find("Table 1, NovelEval", "smollm2:135m-instruct", "NovelEval", "s_tran(5)"), 100*m5.Transitive.Value)
 	near("s_tran(4) of the curve", find("s_tran(K) over K", "smollm2:135m-instruct", "NovelEval", "s_tran(4)"), 100*m4.Transitive.Value)
 	near("CoT", find("Table 1, Newsroom", "smollm2:135m-instruct", "Newsroom", "s_comm", "setting=CoT"), 100*func() float64 {
-		m, _ := Measure(results[3].judged(0), MeasureOptions{Bootstrap: quick})
+		m, _ := Measure(results[5].judged(0), MeasureOptions{Bootstrap: quick})
 		return m.Commutative.Value
 	}())
 	near("chance", find("s_tran(K) over K", "chance", "any", "s_tran(5)"), 100*120./1024)
@@ -207,7 +209,7 @@ func TestTables(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"judgements-smollm2-135m-instruct-noveleval", "judgements-smollm2-135m-instruct--cot-newsroom", "transitivity-noveleval", "commutativity-noveleval", "self-agreement-newsroom"} {
+	for _, name := range []string{"judgements-smollm2-135m-instruct-noveleval", "judgements-smollm2-135m-instruct--cot-newsroom", "transitivity-noveleval", "judgements-a-third-caters", "judgements-a-third-caters-2", "commutativity-noveleval", "self-agreement-newsroom"} {
 		if !names[name] {
 			t.Errorf("there is no figure %s among %v", name, names)
 		}
