@@ -24,7 +24,7 @@ const (
 	Newsroom  Kind = "newsroom"  // summaries of news: a JSON list, in the form in which PairS publishes it
 	SummEval  Kind = "summeval"  // summaries of news: JSON lines, aligned and with the articles
 	CaTeRS    Kind = "caters"    // events of stories: a folder of brat's .txt and .ann
-	Feedback  Kind = "feedback"  // Summarize from Feedback's comparisons, JSON lines
+	Feedback  Kind = "feedback"  // Summarize from Feedback's comparisons, JSON lines: one of its files, or several joined
 	Plain     Kind = "plain"     // one's own: JSON lines, see Read
 )
 
@@ -33,7 +33,7 @@ func Kinds() []Kind { return []Kind{NovelEval, Newsroom, SummEval, CaTeRS, Feedb
 
 // ReadOptions say what is read of data that have more than one thing.
 type ReadOptions struct {
-	Aspect string // of NewsRoom and SummEval, whose scores are taken: "coherence" if empty
+	Aspect string // of Newsroom and SummEval, whose scores are taken: "coherence" if empty
 	Qrels  string // file of NovelEval's relevance; the data file's name with -qrels.txt for .json if empty
 	// MinEvents is the number of events below which a story of CaTeRS is left out; the paper's 7 if 0.
 	MinEvents int
