@@ -16,6 +16,19 @@
 // [Augment]), and a model that judges consistently is a better comparison for merge sort ([PairS]).
 // The graded view of the three scores, ρ of the constraints that they count, is [Bridge].
 //
+// # How a model is asked
+//
+// [Run] asks for all ordered pairs of an instance, under the relation and under its negation, N(N − 1) judgements
+// each. A judgement is one reading of the next token after a prompt that shows the items as A and B: with the
+// probabilities of all tokens that write a label, a space before it or none, P(xᵢ ≻ xⱼ) = P(A) / (P(A) + P(B)), and
+// what the model puts on neither is kept. In small letters A would be an English word, and is not counted. Or
+// a judgement is the majority of sampled chains of thought ([Sampling]), each of which ends with a line that says
+// its answer; one that does not is counted and left out, and a tie is ½.
+//
+// The prompts are files ([Prompts]), of modellog's own wording: the paper's templates (Appendix F, Figure 7) are a
+// picture, which its text does not have, and its ten paraphrases a task are not published. The source stands
+// first, the items next and the question last, so that what the prompts of an instance begin with alike is read once.
+//
 // # What is read where the paper leaves it open
 //
 // F(xᵢ, xⱼ) = F(xⱼ, xᵢ) in Eq. 2 means that the same item wins, not that the same label is given: a model
