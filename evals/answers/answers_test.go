@@ -188,17 +188,27 @@ func TestReadBounds(t *testing.T) {
 			t.Fatalf("%s becomes %+v", text, back)
 		}
 	})
-	if got := share(math.Inf(-1), -800); got != 0 {
-		t.Error(got)
-	}
-	if got := share(-800, -800); got != 0.5 {
-		t.Error(got)
-	}
 	var b Bounds
 	for _, text := range []string{`"x"`, `[1]`, `[1,2,3]`} {
 		if err := json.Unmarshal([]byte(text), &b); err == nil || !strings.Contains(err.Error(), "two ends") {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+func TestShare(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := rapid.Float64Range(-700, 0).Draw(t, "a"), rapid.Float64Range(-700, 0).Draw(t, "b")
+		if got, want := share(a, b), math.Exp(a)/(math.Exp(a)+math.Exp(b)); math.Abs(got-want) > 1e-12 || math.Abs(share(a, b)+share(b, a)-1) > 1e-12 {
+			t.Fatalf("%g, want %g", got, want)
+		}
+		if got, want := logAdd(a, b), math.Log(math.Exp(a)+math.Exp(b)); math.Abs(got-want) > 1e-9 {
+			t.Fatalf("%g, want %g", got, want)
+		}
+	})
+	inf := math.Inf(-1)
+	if share(inf, 0) != 0 || share(0, inf) != 1 || share(-2000, -2000) != 0.5 || logAdd(inf, inf) != inf || logAdd(inf, -3) != -3 {
+		t.Error("shares of nothing")
 	}
 }
 
