@@ -284,7 +284,14 @@ func (c *preferPromptCmd) Run(ctx context.Context, std streams) error {
 	if asked.Labels != nil {
 		fmt.Fprintln(std.out, asked.Labels)
 	}
-	fmt.Fprintf(std.out, "\n—— %d tokens\n%s\n", len(asked.Input.Tokens), text)
+	switch n := len(asked.Input.Tokens); {
+	case n > 0:
+		fmt.Fprintf(std.out, "\n—— %d tokens\n%s\n", n, text)
+	case text != "":
+		fmt.Fprintf(std.out, "\n—— the tokens are known to the server alone\n%s\n", text)
+	default:
+		fmt.Fprintln(std.out, "\n—— what its chat template makes of the message is known to the server alone")
+	}
 	return nil
 }
 
