@@ -78,7 +78,7 @@ func Figures(results []*Result, o RunOptions) ([]folder.Figure, error) {
 				}
 				commutes[r.Data].add(name, m.Commutative.Value, m.H.Value)
 			}
-			commutes[r.Data].over = "wordings"
+			commutes[r.Data].of("wordings")
 		} else {
 			m, err := Measure(judged, t.quick())
 			if err != nil {
@@ -87,7 +87,7 @@ func Figures(results []*Result, o RunOptions) ([]folder.Figure, error) {
 			for i := range m.Each.H {
 				commutes[r.Data].add(name, m.Each.Commutative[i], m.Each.H[i])
 			}
-			commutes[r.Data].over = "instances"
+			commutes[r.Data].of("instances")
 		}
 		m, err := Measure(judged, t.quick())
 		if err != nil {
@@ -128,6 +128,16 @@ type scatter struct {
 	over   string
 	groups []string
 	points []plots.ScatterPoint
+}
+
+// of tells what points are of.
+func (s *scatter) of(what string) {
+	switch {
+	case s.over == "":
+		s.over = what
+	case !strings.Contains(s.over, what):
+		s.over += " or " + what
+	}
 }
 
 func (s *scatter) add(group string, x, y float64) {
