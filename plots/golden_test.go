@@ -120,6 +120,70 @@ var golden = map[string]func() (*Figure, error){
 		one = append(one, CoveragePoint{0.6, 0.3, 0.4})
 		return NewCoverage("Accuracy of what is answered, FOLIO", []CoverageCurve{{"gemma3:270m-pt", falling, 0.6}, {"smollm2:135m-instruct", one, 0.6}})
 	},
+	"preferences": func() (*Figure, error) {
+		x := math.NaN()
+		return NewPreferences(Preferences{
+			Title: "Coherence of four summaries", Items: []string{"1", "2", "3", "4"},
+			Relation: [][]float64{{x, 0.95, 0.8, 0.4}, {0.2, x, 0.55, 0.7}, {0.6, 0.5, x, 0.1}, {0.7, 0.3, 0.9, x}},
+			Negated:  [][]float64{{x, 0.1, 0.2, 0.6}, {0.3, x, 0.49, x}, {0.2, 0.5, x, 0.9}, {0.1, 0.8, 0.5, x}},
+		})
+	},
+	"preferences-many": func() (*Figure, error) {
+		rng := rand.New(rand.NewPCG(5, 6))
+		d := Preferences{Title: "Relevance of twenty passages"}
+		for i := range 20 {
+			d.Items = append(d.Items, fmt.Sprintf("20-%d", i))
+			var a, b []float64
+			for j := range 20 {
+				p := 1 / (1 + math.Exp(0.3*float64(i-j)-0.8+0.5*rng.NormFloat64()))
+				if i == j {
+					p = math.NaN()
+				}
+				a, b = append(a, p), append(b, (1-p)*(1-0.3*rng.Float64()))
+			}
+			d.Relation, d.Negated = append(d.Relation, a), append(d.Negated, b)
+		}
+		return NewPreferences(d)
+	},
+	"scatter": func() (*Figure, error) {
+		// Of Table 1, NovelEval, direct judgements.
+		var points []ScatterPoint
+		for _, m := range []struct {
+			name        string
+			h, commutes float64
+		}{{"Llama-2-7B", 57.5, 57.5}, {"Llama-2-13B", 58.3, 62.9}, {"Llama-3-8B", 60.6, 73.3}, {"Mistral-7B", 60.1, 68.0}, {"Zephyr-7B-beta", 60.5, 63.8}, {"Phi-3-mini", 59.7, 55.5}, {"Phi-3-medium", 62.7, 76.3}, {"Gemma-2-9B", 63.6, 85.3}, {"GPT-3.5-0125", 61.2, 71.6}, {"Deepseek-chat", 65.7, 86.7}} {
+			points = append(points, ScatterPoint{Name: m.name, X: m.commutes, Y: m.h})
+		}
+		return NewScatter("Commutativity and human agreement, published", "s_comm (%)", "H (%)", []ScatterPanel{{"NovelEval", "r = 0.91, n = 10", points}})
+	},
+	"scatter-panels": func() (*Figure, error) {
+		rng := rand.New(rand.NewPCG(7, 8))
+		var panels []ScatterPanel
+		for _, name := range []string{"SummEval", "NovelEval", "CaTeRS", "one point"} {
+			panel := ScatterPanel{Title: name, Note: "r = …"}
+			for i := range 24 {
+				x := rng.Float64()
+				panel.Points = append(panel.Points, ScatterPoint{Group: []string{"gemma3:270m-pt", "smollm2:135m-instruct"}[i%2], X: 0.3 + 0.6*x, Y: 0.5 + 0.3*x + 0.05*rng.NormFloat64()})
+			}
+			panels = append(panels, panel)
+		}
+		panels[3].Points = panels[3].Points[:1]
+		return NewScatter("Commutativity and human agreement over ten wordings", "s_comm", "H", panels)
+	},
+	"transitivity": func() (*Figure, error) {
+		var good, poor []TransitivityPoint
+		for k := 3; k <= 10; k++ {
+			v := math.Exp(-0.02 * float64(k-2) * float64(k-2))
+			good = append(good, TransitivityPoint{k, v, Range{0.93 * v, math.Min(1, 1.03*v)}})
+			if k < 8 {
+				poor = append(poor, TransitivityPoint{K: k, Value: math.Exp(-0.1 * float64(k-2) * float64(k-2))})
+			}
+		}
+		return NewTransitivity("s_tran(K) over K, NovelEval", []TransitivityCurve{{"smollm2:135m-instruct", good}, {"gemma3:270m-pt", poor}})
+	},
+	"transitivity-one": func() (*Figure, error) {
+		return NewTransitivity("Three items", []TransitivityCurve{{"a model", []TransitivityPoint{{K: 3, Value: 1}}}})
+	},
 	"scaling": func() (*Figure, error) {
 		points := published(79.7, 65.1, 50.8, 45.2, 68.7, 60.8)
 		for i, std := range []float64{0.5, 1.5, 1.7, 2.0, 1.8, 2.1} {

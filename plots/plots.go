@@ -1,7 +1,8 @@
 // Package plots draws what modellog computes: a formula's interpretations, the
 // ladder of likelihood bounds, the map from raw to event probabilities, histograms
 // of the consistency score ρ for one or many data sets and models, a report's events with their
-// gradients, consistency over informativeness, and how scores depend on the size of models.
+// gradients, consistency over informativeness, how scores depend on the size of models and on
+// each other, and judgements of pairs.
 //
 // Every drawing is a constructor that checks its data and returns a [Figure], which
 // draws itself on any canvas of gonum.org/v1/plot/vg or is written as SVG, PNG or PDF.

@@ -37,6 +37,43 @@ func TestRefuses(t *testing.T) {
 		{func() (*Figure, error) { return NewFrontier("", []FrontierPoint{{Commitment: nan}}) }, "is NaN"},
 		{func() (*Figure, error) { return NewFrontier("", []FrontierPoint{{Model: "x", Coverage: -1}}) }, "the coverage of point 1 (x) is -1"},
 		{func() (*Figure, error) { return NewFrontier("", []FrontierPoint{{Violation: inf}}) }, "the violation of point 1"},
+		{func() (*Figure, error) { return NewPreferences(Preferences{Items: []string{"a"}}) }, "1 items"},
+		{func() (*Figure, error) { return NewPreferences(Preferences{Items: []string{"a", "b"}}) }, "the relation has 0 rows"},
+		{func() (*Figure, error) {
+			return NewPreferences(Preferences{Items: []string{"a", "b"}, Relation: [][]float64{{nan, 1}, {1}}})
+		}, "row 2 of the relation has 1 columns"},
+		{func() (*Figure, error) {
+			return NewPreferences(Preferences{Items: []string{"a", "b"}, Relation: [][]float64{{1, 1}, {1, nan}}})
+		}, "item 1 against itself"},
+		{func() (*Figure, error) {
+			return NewPreferences(Preferences{Items: []string{"a", "b"}, Relation: [][]float64{{nan, 1}, {1, nan}}, Negated: [][]float64{{nan, inf}, {1, nan}}})
+		}, "the negated relation of items 1 and 2 is +Inf"},
+		{func() (*Figure, error) { return NewScatter("", "", "", nil) }, "0 panels"},
+		{func() (*Figure, error) { return NewScatter("", "", "", []ScatterPanel{{Title: "x"}}) }, "panel 1 (x) has 0 points"},
+		{func() (*Figure, error) {
+			return NewScatter("", "", "", []ScatterPanel{{Title: "x", Points: []ScatterPoint{{Y: nan}}}})
+		}, "a value of point 1 of x is NaN"},
+		{func() (*Figure, error) {
+			var points []ScatterPoint
+			for _, g := range "abcdefghi" {
+				points = append(points, ScatterPoint{Group: string(g)})
+			}
+			return NewScatter("", "", "", []ScatterPanel{{Points: points}})
+		}, "9 groups"},
+		{func() (*Figure, error) { return NewTransitivity("", nil) }, "0 curves"},
+		{func() (*Figure, error) { return NewTransitivity("", []TransitivityCurve{{Model: "x"}}) }, "the curve of x has no point"},
+		{func() (*Figure, error) {
+			return NewTransitivity("", []TransitivityCurve{{Points: []TransitivityPoint{{K: 2}}}})
+		}, "K = 2"},
+		{func() (*Figure, error) {
+			return NewTransitivity("", []TransitivityCurve{{Points: []TransitivityPoint{{K: 4}, {K: 4}}}})
+		}, "grows along the curve"},
+		{func() (*Figure, error) {
+			return NewTransitivity("", []TransitivityCurve{{Points: []TransitivityPoint{{K: 4, Value: nan}}}})
+		}, "the share is NaN"},
+		{func() (*Figure, error) {
+			return NewTransitivity("", []TransitivityCurve{{Points: []TransitivityPoint{{K: 4, Bar: Range{1, 0}}}}})
+		}, "the empty range"},
 		{func() (*Figure, error) { return NewReliability("", nil) }, "0 panels"},
 		{func() (*Figure, error) { return NewReliability("", []ReliabilityPanel{{Title: "x"}}) }, "x has 0 bins"},
 		{func() (*Figure, error) {

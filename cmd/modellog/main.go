@@ -7,6 +7,7 @@
 //	modellog models list|get|info the models on this machine
 //	modellog probct …             the ProbCT suite: build, run, worst, diff
 //	modellog cuc …                coherence under commitment: run, show, negate, prompts
+//	modellog prefer …             consistency of preferences: run, tables, pairs, rank, refine, augment
 //	modellog data list|get        the data that evaluations are built from
 //	modellog kernel install       the Jupyter kernel
 //	modellog doctor               what works here, and how to mend what does not
@@ -40,6 +41,7 @@ type cli struct {
 	Models  modelsCmd  `cmd:"" help:"List, fetch and describe models."`
 	Probct  probctCmd  `cmd:"" help:"Build the ProbCT suite and measure models on it."`
 	CUC     cucCmd     `cmd:"" name:"cuc" help:"Coherence under commitment: ask models for conclusions and their negations."`
+	Prefer  preferCmd  `cmd:"" help:"Consistency of preferences: ask models for judgements of pairs, rank, refine."`
 	Data    dataCmd    `cmd:"" help:"List and fetch the data that evaluations are built from."`
 	Kernel  kernelCmd  `cmd:"" help:"Install and run the Jupyter kernel."`
 	Doctor  doctorCmd  `cmd:"" help:"Say what works on this machine and how to mend what does not."`

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -40,6 +41,7 @@ func TestScript(t *testing.T) {
 			"make":    makeFile,
 			"void":    voidWeights,
 			"without": without,
+			"await":   await,
 		},
 		Condition: func(name string) (bool, error) {
 			if name != "models" {
@@ -99,6 +101,21 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit status %d, want %d", got, want)
 	}
+}
+
+// await waits until a file has so many lines: await FILE N.
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: await FILE N")
+	}
+	want, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+		if text, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && bytes.Count(text, []byte("\n")) >= want {
+			return
+		}
+	}
+	ts.Fatalf("%s has not %d lines after a minute", args[0], want)
 }
 
 // voidWeights puts empty files in the place of the dequantised weights, with which

@@ -395,43 +395,6 @@ func TestBoundsJSON(t *testing.T) {
 	}
 }
 
-func TestSpearman(t *testing.T) {
-	// Without ties it is 1 − 6Σd²/(n(n²−1)); and of four ranks only a few values are possible, of which
-	// 0.97 is none.
-	for _, p := range permutations(4) {
-		var x, y []float64
-		d := 0.0
-		for i, k := range p {
-			x, y = append(x, float64(i)*10), append(y, math.Exp(float64(k)))
-			d += float64((i - k) * (i - k))
-		}
-		if got, want := Spearman(x, y), 1-6*d/60; math.Abs(got-want) > 1e-12 || math.Abs(got-0.97) < 0.02 {
-			t.Errorf("%v: %g, want %g", p, got, want)
-		}
-	}
-	// With ties, by SciPy's example: spearmanr([1,2,3,4,5], [5,6,7,8,7]) is 0.82078268166812329.
-	if got := Spearman([]float64{1, 2, 3, 4, 5}, []float64{5, 6, 7, 8, 7}); math.Abs(got-0.8207826816681233) > 1e-15 {
-		t.Errorf("%.17g", got)
-	}
-	for _, bad := range [][2][]float64{{nil, nil}, {{1}, {1}}, {{1, 1}, {1, 2}}, {{1, math.NaN()}, {1, 2}}, {{1, 2}, {1}}} {
-		if got := Spearman(bad[0], bad[1]); !math.IsNaN(got) {
-			t.Errorf("%v: %g", bad, got)
-		}
-	}
-}
-
-func permutations(n int) (out [][]int) {
-	if n == 0 {
-		return [][]int{nil}
-	}
-	for _, p := range permutations(n - 1) {
-		for i := 0; i <= len(p); i++ {
-			out = append(out, slices.Insert(slices.Clone(p), i, n-1))
-		}
-	}
-	return out
-}
-
 // The joint score is 0 at both ends of the trap.
 func TestJoint(t *testing.T) {
 	if Joint(0, math.NaN(), 0) != 0 || Joint(1, 0.5, 1) != 0 || math.Abs(Joint(0.5, 0.8, 0.25)-0.3) > 1e-15 {

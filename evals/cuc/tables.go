@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/modellog/modellog/evals/bootstrap"
+	"github.com/modellog/modellog/evals/correlation"
 	"github.com/modellog/modellog/evals/folder"
 	"github.com/modellog/modellog/evals/table"
 	"github.com/modellog/modellog/notebooks/published"
@@ -427,7 +428,7 @@ func (t *tables) rankings() {
 			for i, e := range all {
 				v[i] = -of(e) // the greatest is first
 			}
-			return ranks(v)
+			return correlation.Ranks(v)
 		}
 		joint := func(e entry) float64 { return Joint(e.coverage, e.accCov, e.violation) }
 		coherence, commitment := rank(func(e entry) float64 { return -e.violation }), rank(func(e entry) float64 { return e.c })
@@ -481,7 +482,7 @@ func (t *tables) correlations() {
 		a, b = both[0], both[1]
 		g.Rows = append(g.Rows, table.Row{
 			About: table.About{Other: map[string]string{"of": of, "between": between}},
-			Cells: []table.Cell{table.Text(of), table.Text(between), number(float64(len(a)), 0), number(Spearman(a, b), 3)},
+			Cells: []table.Cell{table.Text(of), table.Text(between), number(float64(len(a)), 0), number(correlation.Spearman(a, b), 3)},
 		})
 	}
 	of := func(k int, f Format, s Thresholds, figure func(Metrics) float64) []float64 {

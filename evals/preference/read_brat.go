@@ -1,0 +1,267 @@
+package preference
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// readStories reads the stories of a folder and those below it: name.txt has a story and name.ann its events and
+// relations, in the standoff form of brat.
+func readStories(dir string, least int) ([]*Instance, ReadCounts, error) {
+	var c ReadCounts
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !d.IsDir() && strings.EqualFold(filepath.Ext(path), ".ann") {
+			if files = append(files, path); len(files) > maxDataRows {
+				return fmt.Errorf("there are more than %d files", maxDataRows)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, c, err
+	}
+	if len(files) == 0 {
+		return nil, c, errors.New("there is no .ann file; CaTeRS is a folder of .txt and .ann files")
+	}
+	slices.Sort(files)
+	var out []*Instance
+	for _, path := range files {
+		name, err := filepath.Rel(dir, strings.TrimSuffix(path, filepath.Ext(path)))
+		if err != nil {
+			return nil, c, err
+		}
+		name = filepath.ToSlash(name)
+		story, err := readAll(strings.TrimSuffix(path, filepath.Ext(path)) + ".txt")
+		var annotation string
+		if err == nil {
+			annotation, err = readAll(path)
+		}
+		var in *Instance
+		unordered := 0
+		if err == nil {
+			in, unordered, err = parseStory(name, story, annotation)
+		}
+		switch {
+		case err != nil:
+			out = append(out, &Instance{ID: name, Bad: err.Error()})
+		case len(in.Items) < least:
+			c.Filtered++
+		default:
+			c.Unordered += unordered
+			out = append(out, in)
+		}
+	}
+	if len(out) == 0 {
+		return nil, c, fmt.Errorf("of %d stories none has %d events or more", len(files), least)
+	}
+	return out, c, nil
+}
+
+func readAll(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxAnnBytes+1))
+	if err == nil && len(b) > maxAnnBytes {
+		err = fmt.Errorf("%s is larger than %d bytes", path, maxAnnBytes)
+	}
+	return string(b), err
+}
+
+// span is an annotated text.
+type span struct {
+	id    string
+	start int // in characters
+	text  string
+}
+
+// parseStory makes an instance of a story. The items are the events, each called by the words that are
+// annotated, with the sentence after them where another event has the same words. Relations that say which
+// is earlier are comparisons, those of brat's R lines and those that are arguments of an event's E line.
+//
+// The events are shuffled, always in the same way for a name: in the order of the text the first would be
+// earlier most of the time.
+func parseStory(name, story, annotation string) (in *Instance, unordered int, err error) {
+	characters := []rune(story)
+	spans := map[string]span{}
+	trigger := map[string]string{} // of E lines, their T
+	type relation struct {
+		line        int
+		label, a, b string
+	}
+	var relations []relation
+	n := 0
+	for line := range strings.Lines(annotation) {
+		n++
+		line = strings.TrimRight(line, "\r\n")
+		fail := func(format string, args ...any) error {
+			return fmt.Errorf("line %d of the annotation: %s", n, fmt.Sprintf(format, args...))
+		}
+		id, rest, ok := strings.Cut(line, "\t")
+		if !ok || id == "" {
+			if strings.TrimSpace(line) == "" {
+				continue
+			}
+			return nil, 0, fail("there is no tab after the name of an annotation")
+		}
+		switch id[0] {
+		case 'T':
+			what, words, ok := strings.Cut(rest, "\t")
+			_, offsets, also := strings.Cut(what, " ")
+			if !ok || !also {
+				return nil, 0, fail("a text needs a type, its place and its words")
+			}
+			s := span{id: id, start: -1, text: oneLine(words)}
+			var found []string
+			for _, part := range strings.Split(offsets, ";") {
+				from, to, _ := strings.Cut(part, " ")
+				a, err1 := strconv.Atoi(from)
+				b, err2 := strconv.Atoi(to)
+				if err1 != nil || err2 != nil || a < 0 || b <= a || b > len(characters) {
+					return nil, 0, fail("the place %q is none of the %d characters", part, len(characters))
+				}
+				if s.start < 0 {
+					s.start = a
+				}
+				found = append(found, string(characters[a:b]))
+			}
+			if at := oneLine(strings.Join(found, " ")); at != s.text {
+				return nil, 0, fail("the story has %q where the annotation has %q", at, s.text)
+			}
+			if _, twice := spans[id]; twice {
+				return nil, 0, fail("%s is there twice", id)
+			}
+			spans[id] = s
+		case 'E':
+			fields := strings.Fields(rest)
+			if len(fields) == 0 {
+				return nil, 0, fail("an event has no trigger")
+			}
+			_, t, ok := strings.Cut(fields[0], ":")
+			if !ok {
+				return nil, 0, fail("the trigger %q is not TYPE:ID", fields[0])
+			}
+			trigger[id] = t
+			for _, f := range fields[1:] {
+				label, to, ok := strings.Cut(f, ":")
+				if !ok {
+					return nil, 0, fail("the argument %q is not ROLE:ID", f)
+				}
+				relations = append(relations, relation{n, strings.TrimRight(label, "0123456789"), id, to})
+			}
+		case 'R':
+			fields := strings.Fields(rest)
+			if len(fields) != 3 {
+				return nil, 0, fail("a relation needs a type and two arguments")
+			}
+			_, a, ok := strings.Cut(fields[1], ":")
+			_, b, also := strings.Cut(fields[2], ":")
+			if !ok || !also {
+				return nil, 0, fail("an argument is not ROLE:ID")
+			}
+			relations = append(relations, relation{n, fields[0], a, b})
+		}
+	}
+	isTrigger := map[string]bool{}
+	for _, t := range trigger {
+		isTrigger[t] = true
+	}
+	var events []span
+	for id, s := range spans {
+		if len(trigger) == 0 || isTrigger[id] {
+			events = append(events, s)
+		}
+	}
+	if len(events) > MaxItems {
+		return nil, 0, fmt.Errorf("it has %d events; the most is %d", len(events), MaxItems)
+	}
+	slices.SortFunc(events, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.id, b.id)) })
+	hash := fnv.New64a()
+	hash.Write([]byte(name))
+	random := rand.New(rand.NewPCG(hash.Sum64(), 0))
+	random.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
+
+	in = &Instance{ID: name, Source: paragraphs(story), Line: 1}
+	words := map[string]int{}
+	for _, e := range events {
+		words[e.text]++
+	}
+	at := map[string]int{}
+	for i, e := range events {
+		text := e.text
+		if words[text] > 1 {
+			text += " (" + sentence(characters, e.start) + ")"
+		}
+		at[e.id] = i
+		in.Items = append(in.Items, Item{ID: e.id, Text: text, Score: math.NaN()})
+	}
+	for id, t := range trigger {
+		if i, ok := at[t]; ok {
+			at[id] = i
+		}
+	}
+	for _, r := range relations {
+		i, ok := at[r.a]
+		j, also := at[r.b]
+		switch order := orderOf(r.label); {
+		case !ok || !also:
+			return nil, 0, fmt.Errorf("line %d of the annotation: the relation %s is of %s and %s, which are not both events", r.line, r.label, r.a, r.b)
+		case order == 0 || i == j:
+			unordered++
+		default:
+			in.Comparisons = append(in.Comparisons, Comparison{I: i, J: j, P: float64(1+order) / 2, Line: r.line})
+		}
+	}
+	return in, unordered, nil
+}
+
+// orderOf is 1 for a relation whose first event is the earlier, −1 for one whose second is, and 0 for one that
+// does not say. A cause, what enables and what prevents are earlier than what follows from them, unless the
+// relation is one of overlap.
+func orderOf(label string) int {
+	l := strings.ToUpper(label)
+	has := func(s string) bool { return strings.Contains(l, s) }
+	switch {
+	case has("OVERLAP"), has("CONTAIN"), has("IDENTITY"), has("DURING"), has("SIMULTANEOUS"):
+		return 0
+	case has("AFTER"):
+		return -1
+	case has("BEFORE"), has("CAUSE"), has("ENABLE"), has("PREVENT"):
+		return 1
+	}
+	return 0
+}
+
+// sentence is the one around a place of a text: from the line's begin or the end of the sentence before to its
+// own end.
+func sentence(s []rune, at int) string {
+	ends := func(r rune) bool { return r == '\n' || r == '.' || r == '!' || r == '?' }
+	from, to := at, at
+	for from > 0 && !ends(s[from-1]) {
+		from--
+	}
+	for to < len(s) && !ends(s[to]) {
+		to++
+	}
+	if to < len(s) && s[to] != '\n' {
+		to++
+	}
+	return oneLine(string(s[from:to]))
+}
