@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/modellog/modellog/calibrate"
+	"github.com/modellog/modellog/evals/answers"
 	"github.com/modellog/modellog/event"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/logic"
@@ -62,7 +63,7 @@ func (a *Answer) Neither() float64 {
 
 // Bounds are the ends between which a number lies that a backend does not tell exactly. In JSON it is a number,
 // or two.
-type Bounds calibrate.Interval
+type Bounds answers.Bounds
 
 func (b Bounds) middle() float64 { return (b.Lo + b.Hi) / 2 }
 
@@ -97,16 +98,16 @@ func newElicitor(ctx context.Context, r *event.Reader, p Prompts, style Style, f
 	}
 	e := &elicitor{reader: r, asker: a}
 	for i, f := range formats {
-		answers, err := findAnswers(ctx, r.Model, f, a.style)
+		found, err := findAnswers(ctx, r.Model, f, a.Style)
 		var without *lacking
 		switch {
 		case errors.As(err, &without) && i > 0:
 			// The tables are of the first format; a model that lacks another is compared under what it has.
-			answers = &Answers{Format: f, Lacks: without.why}
+			found = &Answers{Format: f, Lacks: without.why}
 		case err != nil:
 			return nil, err
 		}
-		e.answers = append(e.answers, answers)
+		e.answers = append(e.answers, found)
 	}
 	e.xor, err = logic.Compile(ctx, logic.Xor(logic.Literal(0), logic.Literal(1)))
 	return e, err
@@ -159,9 +160,7 @@ func (e *elicitor) measure(ctx context.Context, d *Data) ([]*Measured, error) {
 			}
 			for k, in := range asked {
 				pairs[len(pairs)-1][k] = question{tokens: in.Tokens, begin: len(steps)}
-				for _, v := range a.all() {
-					steps = append(steps, event.Step{Prefix: in.Tokens, Target: v.Token, PrefixText: in.Text, Piece: v.Piece})
-				}
+				steps = append(steps, a.pair().Steps(in)...)
 			}
 		}
 	}
@@ -191,46 +190,12 @@ func (e *elicitor) measure(ctx context.Context, d *Data) ([]*Measured, error) {
 // answer puts together what was read of a question.
 func answer(a *Answers, q question, readings []event.Reading) *Answer {
 	of := readings[q.begin : q.begin+len(a.Yes)+len(a.No)]
-	yes, no := sum(of[:len(a.Yes)]), sum(of[len(a.Yes):])
+	r := a.pair().Read(of)
 	return &Answer{
-		Yes:    Bounds{math.Exp(yes.Lo), math.Exp(yes.Hi)},
-		No:     Bounds{math.Exp(no.Lo), math.Exp(no.Hi)},
-		P:      Bounds{share(yes.Lo, no.Hi), share(yes.Hi, no.Lo)},
+		Yes: Bounds(r.First), No: Bounds(r.Second), P: Bounds(r.Share),
 		EventP: Bounds(of[0].EventP), // of the token a.Asked, which is the first
 		Tokens: len(q.tokens),
 	}
-}
-
-// sum is the logarithm of the tokens' probability together.
-func sum(of []event.Reading) calibrate.Interval {
-	s := calibrate.Exact(math.Inf(-1))
-	for _, r := range of {
-		s.Lo, s.Hi = logAdd(s.Lo, r.LogP.Lo), logAdd(s.Hi, r.LogP.Hi)
-	}
-	return calibrate.Interval{Lo: math.Min(s.Lo, 0), Hi: math.Min(s.Hi, 0)}
-}
-
-// logAdd is log(eᵃ + eᵇ).
-func logAdd(a, b float64) float64 {
-	if a < b {
-		a, b = b, a
-	}
-	if math.IsInf(a, -1) {
-		return a
-	}
-	return a + math.Log1p(math.Exp(b-a))
-}
-
-// share is eᵃ / (eᵃ + eᵇ), also where both are too small for a float64. Of nothing against nothing, which is
-// unknown, the worst case is for the caller: it asks for the share with each at either end.
-func share(a, b float64) float64 {
-	switch {
-	case math.IsInf(a, -1):
-		return 0
-	case math.IsInf(b, -1):
-		return 1
-	}
-	return 1 / (1 + math.Exp(b-a))
 }
 
 // constrain scores M(Q_φ, YES) ⊕ M(Q_¬φ, YES).

@@ -58,7 +58,7 @@ func TestStyles(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || a.style != x.want {
+		if err != nil || a.Style != x.want {
 			t.Errorf("%s, %s: %v", x.m.Info().Name, x.style, err)
 			continue
 		}
@@ -123,7 +123,7 @@ func TestAnswers(t *testing.T) {
 					}
 				}
 				for _, l := range a.LeftOut {
-					if single(l.Yes) && single(l.No) || l.Why == "" || !strings.Contains(a.String(), fmt.Sprintf("%q / %q", l.Yes, l.No)) {
+					if single(l.First) && single(l.Second) || l.Why == "" || !strings.Contains(a.String(), fmt.Sprintf("%q / %q", l.First, l.Second)) {
 						t.Errorf("%s, %s: %+v is left out, of %s", r.Name, f, l, a)
 					}
 				}
@@ -174,7 +174,7 @@ func TestElicit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.asker.model = m // which writes conversations
+	e.asker.Model = m // which writes conversations
 	rows, err := e.measure(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
@@ -357,22 +357,6 @@ func TestTooLong(t *testing.T) {
 		if r.Status != StatusMeasured {
 			t.Errorf("%+v", r)
 		}
-	}
-}
-
-func TestShare(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := rapid.Float64Range(-700, 0).Draw(t, "a"), rapid.Float64Range(-700, 0).Draw(t, "b")
-		if got, want := share(a, b), math.Exp(a)/(math.Exp(a)+math.Exp(b)); math.Abs(got-want) > 1e-12 || math.Abs(share(a, b)+share(b, a)-1) > 1e-12 {
-			t.Fatalf("%g, want %g", got, want)
-		}
-		if got, want := logAdd(a, b), math.Log(math.Exp(a)+math.Exp(b)); math.Abs(got-want) > 1e-9 {
-			t.Fatalf("%g, want %g", got, want)
-		}
-	})
-	inf := math.Inf(-1)
-	if share(inf, 0) != 0 || share(0, inf) != 1 || share(-2000, -2000) != 0.5 || logAdd(inf, inf) != inf || logAdd(inf, -3) != -3 {
-		t.Error("shares of nothing")
 	}
 }
 

@@ -9,30 +9,15 @@ import (
 	"os"
 
 	"github.com/google/renameio/v2"
+
+	"github.com/modellog/modellog/evals/answers"
 )
 
 // MarshalJSON writes a number that is known exactly as one, and others as two.
-func (b Bounds) MarshalJSON() ([]byte, error) {
-	if b.Lo == b.Hi {
-		return json.Marshal(b.Lo)
-	}
-	return json.Marshal([2]float64{b.Lo, b.Hi})
-}
+func (b Bounds) MarshalJSON() ([]byte, error) { return answers.Bounds(b).MarshalJSON() }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
-func (b *Bounds) UnmarshalJSON(text []byte) error {
-	var x float64
-	if json.Unmarshal(text, &x) == nil {
-		*b = Bounds{x, x}
-		return nil
-	}
-	var two []float64
-	if err := json.Unmarshal(text, &two); err != nil || len(two) != 2 {
-		return fmt.Errorf("%.40s is no number and no two ends of an interval", text)
-	}
-	*b = Bounds{two[0], two[1]}
-	return nil
-}
+func (b *Bounds) UnmarshalJSON(text []byte) error { return (*answers.Bounds)(b).UnmarshalJSON(text) }
 
 // writeRows writes rows as JSON lines. The file has its name when it is complete, not before.
 func writeRows(path string, rows []*Measured) error {

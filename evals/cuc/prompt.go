@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/modellog/modellog/evals/answers"
 	"github.com/modellog/modellog/lm"
 )
 
@@ -159,62 +160,31 @@ func Fill(prompt, premises, statement string, f Format) string {
 }
 
 // Style is which prompt a model gets.
-type Style string
+type Style = answers.Style
 
 // The styles.
 const (
-	AutoStyle  Style = "auto"  // Chat where the model has a chat template
-	PlainStyle Style = "plain" // a text to continue
-	ChatStyle  Style = "chat"  // a conversation
+	AutoStyle  = answers.Auto  // Chat where the model has a chat template
+	PlainStyle = answers.Plain // a text to continue
+	ChatStyle  = answers.Chat  // a conversation
 )
 
 // asker puts questions into the form that a model reads.
 type asker struct {
-	model   lm.Model
+	*answers.Asker
 	prompts Prompts
-	style   Style // PlainStyle or ChatStyle
 }
 
-// newAsker decides between the styles. A server that has a chat template and does not tell what it makes of
-// a question cannot be asked in a conversation, as its answer's tokens cannot be read there.
 func newAsker(ctx context.Context, m lm.Model, p Prompts, style Style) (*asker, error) {
-	a := &asker{model: m, prompts: p, style: style}
-	if style == PlainStyle {
-		return a, nil
-	}
-	a.style = ChatStyle
-	g, ok := m.(lm.Generator)
-	var in lm.Input
-	err := lm.ErrNoChatTemplate
-	if ok {
-		in, err = g.Input(ctx, a.request("x"))
-	}
-	switch {
-	case err == nil && len(in.Tokens) > 0:
-		return a, nil
-	case style == AutoStyle && (err == nil || errors.Is(err, lm.ErrNoChatTemplate)):
-		a.style = PlainStyle
-		return a, nil
-	case err == nil:
-		return nil, fmt.Errorf("%s: the server does not tell what its chat template makes of a question, so the answer's probability cannot be read; ask with the plain prompt", m.Info().Name)
-	}
-	return nil, fmt.Errorf("asking %s: %w", m.Info().Name, err)
-}
-
-func (a *asker) request(message string) lm.Request {
-	return lm.Request{Messages: []lm.Message{{Role: lm.User, Content: message}}, MaxTokens: 1}
+	a, err := answers.NewAsker(ctx, m, style, false)
+	return &asker{a, p}, err
 }
 
 // question is the input for a statement.
 func (a *asker) question(ctx context.Context, premises, statement string, f Format) (lm.Input, error) {
-	if a.style == ChatStyle {
-		return a.model.(lm.Generator).Input(ctx, a.request(Fill(a.prompts.Chat, premises, statement, f)))
+	prompt := a.prompts.Plain
+	if a.Style == ChatStyle {
+		prompt = a.prompts.Chat
 	}
-	text := Fill(a.prompts.Plain, premises, statement, f)
-	own, err := a.model.Tokenize(ctx, text)
-	if err != nil {
-		return lm.Input{}, err
-	}
-	tokens, err := lm.Prompt(a.model, own)
-	return lm.Input{Text: text, Tokens: tokens}, err
+	return a.Input(ctx, Fill(prompt, premises, statement, f))
 }

@@ -128,7 +128,7 @@ func shipped(t testing.TB, names ...string) []*Result {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &Result{Model: lm.Info{Name: name, Parameters: uint64(1e6 * (i + 1))}, Style: PlainStyle, Answers: []*Answers{{Format: Formats[0], Yes: []Variant{{" YES", 1, " YES"}}, No: []Variant{{" NO", 2, " NO"}}}}}
+		r := &Result{Model: lm.Info{Name: name, Parameters: uint64(1e6 * (i + 1))}, Style: PlainStyle, Answers: []*Answers{{Format: Formats[0], Yes: []Variant{{Text: " YES", Token: 1, Piece: " YES"}}, No: []Variant{{Text: " NO", Token: 2, Piece: " NO"}}}}}
 		for _, d := range []*Data{{Name: "FOLIO", Kind: FOLIO}, {Name: "LogiQA 2.0", Kind: LogiQA}} {
 			x := &DataResult{Data: d}
 			for _, row := range rows {

@@ -266,7 +266,7 @@ func runModel(ctx context.Context, on Machine, name string, data []*Data, dir st
 	if err != nil {
 		return nil, &modelError{err}
 	}
-	r.Style, r.Answers = e.asker.style, e.answers
+	r.Style, r.Answers = e.asker.Style, e.answers
 	for _, d := range data {
 		if on.Progress != nil {
 			reader.Progress = func(done, total int) { on.Progress(folder.ModelName(name)+", "+d.Name, done, total) }
@@ -331,7 +331,7 @@ func Ask(ctx context.Context, m lm.Model, d *Data, line int, o Options) (*Asked,
 		if err != nil {
 			return nil, err
 		}
-		a := &Asked{Example: x, Style: e.asker.style, Answers: e.answers[0]}
+		a := &Asked{Example: x, Style: e.asker.Style, Answers: e.answers[0]}
 		if a.Phi, err = e.asker.question(ctx, x.Premises, x.Phi, o.Formats[0]); err != nil {
 			return nil, err
 		}
