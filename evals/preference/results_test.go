@@ -21,6 +21,7 @@ var shipped = []struct {
 	kind            Kind
 }{
 	{"noveleval", "NovelEval", "data/noveleval.json", NovelEval},
+	{"newsroom", "Newsroom", "data/newsroom.json", Newsroom},
 }
 
 // The tables of the results in the repository have what follows from their rows, counted here in another way, and
