@@ -26,7 +26,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 import environment
 
 FOLDER = Path(__file__).resolve().parents[1]
-RESULTS = Path("evals", "probct", "results")
+RESULTS = [Path("evals", suite, "results") for suite in ("probct", "preference")]
 CELL_SECONDS = 600  # the longest that a cell may take
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -164,7 +164,8 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="modellog-notebook-") as root:
             work = os.path.join(root, "notebooks")
             shutil.copytree(o.source, work, ignore=shutil.ignore_patterns(".*", "*.ipynb", "*.go", "jupyter", "testdata"))
-            shutil.copytree(FOLDER.parent / RESULTS, os.path.join(root, RESULTS), ignore=shutil.ignore_patterns(".*", "*.jsonl", "*.parquet"))
+            for results in RESULTS:
+                shutil.copytree(FOLDER.parent / results, os.path.join(root, results), ignore=shutil.ignore_patterns(".*", "*.jsonl", "*.parquet"))
             try:
                 nb, cells, seconds = execute(path, work, o.cache)
             except Failure as e:
