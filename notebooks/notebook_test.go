@@ -255,6 +255,9 @@ func readSVG(source string) (drawing, error) {
 			for _, a := range x.Attr {
 				switch a.Name.Local {
 				case "viewBox":
+					if x.Name.Local != "svg" {
+						break // a marker has one, too
+					}
 					for f := range strings.FieldsSeq(a.Value) {
 						var v float64
 						if _, err := fmt.Sscan(f, &v); err != nil {
