@@ -302,6 +302,10 @@ func (m *Measured) BestCPU() (seconds float64, ok bool) {
 	return slices.Min(m.CPU), true
 }
 
+// rest is how long the machine is left alone before a pass: threads of the contestant before spin on for a while when
+// they have nothing to do.
+const rest = time.Second
+
 // Interleave runs all contestants in turn, so many times, and tells of each pass. One that
 // fails is left out from then on, and has its error. The error is of a context that ended;
 // what is returned with it has the passes that had ended before.
@@ -315,8 +319,10 @@ func Interleave(ctx context.Context, contestants []Contestant, times int, tell f
 			if m.Err != nil {
 				continue
 			}
-			if err := ctx.Err(); err != nil {
-				return out, err
+			select {
+			case <-ctx.Done():
+				return out, ctx.Err()
+			case <-time.After(rest):
 			}
 			before, told := processorTime(ctx, m.Processes()...)
 			p, err := m.Run(ctx)

@@ -205,6 +205,11 @@ func faults(n notebook) (faults []string) {
 					add("%s: its figure: %v", at, err)
 				}
 			}
+			for _, svg := range drawn.FindAllString(string(o.Data["text/html"]), -1) {
+				if _, err := readSVG(svg); err != nil {
+					add("%s: the figure in its HTML: %v", at, err)
+				}
+			}
 		}
 		if c.fails() && !failed {
 			add("%s: it is tagged as one that fails, and does not", at)
@@ -250,6 +255,9 @@ func readSVG(source string) (drawing, error) {
 			for _, a := range x.Attr {
 				switch a.Name.Local {
 				case "viewBox":
+					if x.Name.Local != "svg" {
+						break // a marker has one, too
+					}
 					for f := range strings.FieldsSeq(a.Value) {
 						var v float64
 						if _, err := fmt.Sscan(f, &v); err != nil {

@@ -128,6 +128,23 @@ var golden = map[string]func() (*Figure, error){
 			Negated:  [][]float64{{x, 0.1, 0.2, 0.6}, {0.3, x, 0.49, x}, {0.2, 0.5, x, 0.9}, {0.1, 0.8, 0.5, x}},
 		})
 	},
+	// A judge that names the item shown first, whatever is asked, but once.
+	"preferences-place": func() (*Figure, error) {
+		d := Preferences{Title: "Coherence of six summaries", Items: []string{"p", "q", "r", "s", "t", "u"}}
+		for i := range 6 {
+			var a, b []float64
+			for j := range 6 {
+				p := 0.6 + 0.06*float64((i+2*j)%5)
+				if i == j {
+					p = math.NaN()
+				}
+				a, b = append(a, p), append(b, p-0.05)
+			}
+			d.Relation, d.Negated = append(d.Relation, a), append(d.Negated, b)
+		}
+		d.Negated[2][1] = 0.45
+		return NewPreferences(d)
+	},
 	"preferences-many": func() (*Figure, error) {
 		rng := rand.New(rand.NewPCG(5, 6))
 		d := Preferences{Title: "Relevance of twenty passages"}

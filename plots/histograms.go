@@ -111,37 +111,44 @@ func (d Histograms) counts(row, column int) []int {
 	return d.Count[row][column]
 }
 
-// text draws a line for each model, with a small histogram and CAcc for each data set.
+// text draws a line for each model, with a small histogram and CAcc for each data set; data sets for which
+// there is no room go below.
 func (d Histograms) text(s *sketch, least []float64) {
 	names := 0
 	for _, r := range d.Rows {
 		names = max(names, runewidth.StringWidth(printable(r)))
 	}
 	names = min(names, s.width/4)
-	width := max(5, min(24, (s.width-names-2)/len(d.Columns)-1))
+	const narrowest = 5 // a column's width
+	side := min(len(d.Columns), max(1, (s.width-names-2)/(narrowest+1)))
+	width := max(narrowest, min(24, (s.width-names-2)/side-1))
 	pad := func(text string, width int) string {
 		text = cut(printable(text), width)
 		return text + strings.Repeat(" ", width-runewidth.StringWidth(text))
 	}
-	head := "  " + strings.Repeat(" ", names)
-	for _, c := range d.Columns {
-		head += " " + pad(c, width)
-	}
-	s.note(head)
-	for r, name := range d.Rows {
-		line := "  " + pad(name, names)
-		for k, rho := range d.Rho[r] {
-			cell := strings.Repeat(" ", width)
-			if len(rho) > 0 {
-				b := bin(rho, d.counts(r, k), least[k], 0.05)
-				label := fmt.Sprintf("%.0f%%", b.accuracy())
-				if cell = pad(label, width); width >= 8 { // there is room for more than the number
-					cell = s.spark(b, width-5) + " " + pad(label, 4)
-				}
-			}
-			line += " " + cell
+	for from := 0; from < len(d.Columns); from += side {
+		to := min(from+side, len(d.Columns))
+		head := "  " + strings.Repeat(" ", names)
+		for _, c := range d.Columns[from:to] {
+			head += " " + pad(c, width)
 		}
-		s.line(line)
+		s.note(head)
+		for r, name := range d.Rows {
+			line := "  " + pad(name, names)
+			for k := from; k < to; k++ {
+				rho := d.Rho[r][k]
+				cell := strings.Repeat(" ", width)
+				if len(rho) > 0 {
+					b := bin(rho, d.counts(r, k), least[k], 0.05)
+					label := fmt.Sprintf("%.0f%%", b.accuracy())
+					if cell = pad(label, width); width >= 8 { // there is room for more than the number
+						cell = s.spark(b, width-5) + " " + pad(label, 4)
+					}
+				}
+				line += " " + cell
+			}
+			s.line(line)
+		}
 	}
 	s.note("  percentages are CAcc; red is ρ ≤ 0, on the left")
 }

@@ -29,7 +29,7 @@ var (
 // NewPreferences draws the two matrices of judgements side by side, as Figure 3 of the paper on preference
 // consistency does: a row for the item that is shown first and a column for the second, the stronger the
 // colour of a label the more probable it is. Pairs whose winner changes with the order, both labels being the
-// same, are ringed in red and, among few items, linked. Judgements that the negated question does not turn
+// same, are ringed in red and, where they are few, linked. Judgements that the negated question does not turn
 // round are ringed in dashed purple in both matrices.
 func NewPreferences(d Preferences) (*Figure, error) {
 	const most = 24
@@ -147,17 +147,14 @@ func (d Preferences) draw(c draw.Canvas, panel preferencePanel) {
 			at.Min.X, at.Min.Y, at.Max.X, at.Max.Y = at.Min.X+gap, at.Min.Y+gap, at.Max.X-gap, at.Max.Y-gap
 			c.SetColor(fill)
 			c.Fill(at.Path())
-			if p == p && cell >= 10 {
-				sty := style(min(textSize, 0.55*cell), ink)
-				if math.Abs(p-0.5) > 0.3 {
-					sty.Color = white
-				}
-				sty.XAlign, sty.YAlign = text.XCenter, text.YCenter
-				label := "B"
-				if namesFirst(p) {
-					label = "A"
-				}
-				c.FillText(sty, middle(i, j), label)
+		}
+	}
+	// Links of many pairs would hide what they lead to.
+	linked := 0
+	for i := range n {
+		for j := i + 1; j < n; j++ {
+			if d.changes(panel.rows, i, j) {
+				linked++
 			}
 		}
 	}
@@ -168,7 +165,7 @@ func (d Preferences) draw(c draw.Canvas, panel preferencePanel) {
 				c.Stroke(round(middle(i, j), 0.42*cell))
 				c.SetLineStyle(line(red, 1.1))
 				c.Stroke(round(middle(i, j), 0.42*cell))
-				if i < j && n <= 6 {
+				if i < j && n <= 6 && linked <= n {
 					a, b := middle(i, j), middle(j, i)
 					away := vg.Point{X: a.X - b.X, Y: a.Y - b.Y}
 					length := vg.Length(math.Hypot(float64(away.X), float64(away.Y)))
@@ -185,15 +182,36 @@ func (d Preferences) draw(c draw.Canvas, panel preferencePanel) {
 			}
 		}
 	}
+	if cell < 10 {
+		return
+	}
+	for i, row := range panel.rows {
+		for j, p := range row {
+			if p != p {
+				continue
+			}
+			sty := style(min(textSize, 0.55*cell), ink)
+			if math.Abs(p-0.5) > 0.3 {
+				sty.Color = white
+			}
+			sty.XAlign, sty.YAlign = text.XCenter, text.YCenter
+			label := "B"
+			if namesFirst(p) {
+				label = "A"
+			}
+			c.FillText(sty, middle(i, j), label)
+		}
+	}
 }
 
-// strength is a label's colour, the paler the less sure it is.
+// strength is a label's colour, in 32 steps, the paler the less sure it is.
 func strength(p float64) color.Color {
 	to := labelB
 	if namesFirst(p) {
 		to = labelA
 	}
-	s := 0.12 + 0.88*math.Min(1, 2*math.Abs(p-0.5))
+	const steps = 32
+	s := math.Round(steps*(0.12+0.88*math.Min(1, 2*math.Abs(p-0.5)))) / steps
 	mix := func(x uint8) uint8 { return uint8(math.Round(255 + s*(float64(x)-255))) }
 	return color.NRGBA{mix(to.R), mix(to.G), mix(to.B), 255}
 }

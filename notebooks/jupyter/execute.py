@@ -26,7 +26,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 import environment
 
 FOLDER = Path(__file__).resolve().parents[1]
-RESULTS = [Path("evals", "probct", "results"), Path("evals", "cuc", "results")]
+RESULTS = [Path("evals", suite, "results") for suite in ("probct", "cuc", "preference")]
 CELL_SECONDS = 600  # the longest that a cell may take
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
