@@ -504,7 +504,7 @@ func (r *Result) readAll(ctx context.Context, j *judge, chosen []*Instance, kept
 	for n, in := range chosen {
 		var x judgedInstance
 		if n < len(lines) {
-			if err := json.Unmarshal(lines[n], &x); err != nil || x.Instance != in.ID || len(x.Rows) != rowsOf(in, &j.Ask) {
+			if err := json.Unmarshal(lines[n], &x); err != nil || x.Instance != in.ID || len(x.Rows) != rowsOf(in, &j.Ask) || slices.ContainsFunc(x.Rows, func(r *Row) bool { return r == nil || r.check() != nil }) {
 				return fmt.Errorf("%s, line %d: it is not of instance %s; delete the file to begin anew", kept.path, n+2, in.ID)
 			}
 		} else {

@@ -125,6 +125,19 @@ func TestRunResume(t *testing.T) {
 	if _, err := run(t.Context(), broken, other, nil); err == nil || !strings.Contains(err.Error(), "interrupted run with other settings") {
 		t.Errorf("another run goes on with it: %v", err)
 	}
+	for _, rows := range []string{`null,null,null,null`, strings.Repeat(`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged"},`, 3) + `{}`} {
+		lines := bytes.SplitAfterN(kept, []byte("\n"), 3)
+		damaged := fmt.Sprintf("%s{\"instance\":%q,\"rows\":[%s]}\n%s", lines[0], data.Instances[0].ID, rows, lines[2])
+		if err := os.WriteFile(part, []byte(damaged), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run(t.Context(), broken, o, nil); err == nil || !strings.Contains(err.Error(), "line 2: it is not of instance") {
+			t.Errorf("rows that no run writes: %v", err)
+		}
+	}
+	if err := os.WriteFile(part, append(kept, `{"instance":"boats","rows":[{"inst`...), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	first := -1
 	if _, err := run(t.Context(), broken, o, func(_ string, done, _ int) {
 		if first < 0 {
@@ -373,10 +386,13 @@ func FuzzRows(f *testing.F) {
 func TestReadRowsErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"{": "line 1", `{"instance":""}`: "names no instance", `{"instance":"i","first":"a"}`: "not two items",
-		`{"instance":"i","first":"a","second":"b"}`:                                                       "no question",
-		`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged"}`:               "has no p",
-		`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged","p":1.5}`:       "that is a probability",
-		`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged","wording":100}`: "wording 100",
+		`{"instance":"i","first":"a","second":"b"}`:                                                                        "no question",
+		`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged"}`:                                "has no p",
+		`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged","p":1.5}`:                        "that is a probability",
+		`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged","wording":100}`:                  "wording 100",
+		`{"instance":"i","first":"a","second":"b","question":"relation","status":"made","p":0.5}`:                          "no status",
+		`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged","p":0.5,"votes":{"a":-1,"b":3}}`: "-1 votes for A",
+		`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged","p":0.5,"votes":{"a":0,"b":0}}`:  "0 votes for A",
 	} {
 		path := filepath.Join(t.TempDir(), "rows.jsonl")
 		if err := os.WriteFile(path, []byte(text+"\n"), 0o644); err != nil {
