@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/modellog/modellog/evals/answers"
+	"github.com/modellog/modellog/evals/bootstrap"
 	"github.com/modellog/modellog/evals/preference"
 	"github.com/modellog/modellog/evals/table"
 	"github.com/modellog/modellog/lm"
@@ -126,8 +127,8 @@ func (c *preferRunCmd) Run(ctx context.Context, std streams) error {
 		return usageError{err}
 	}
 	switch {
-	case c.Resamples < 1 || c.Seed == 0:
-		return usageError{errors.New("--resamples and --seed are at least 1")}
+	case c.Resamples < 1 || c.Resamples > bootstrap.MaxResamples || c.Seed == 0:
+		return usageError{fmt.Errorf("--resamples lies between 1 and %d, and --seed is at least 1", bootstrap.MaxResamples)}
 	case c.Items == 1:
 		return usageError{errors.New("--items 1: at least 2 items are compared")}
 	case c.K < 3:

@@ -347,6 +347,9 @@ func (c *preferPairsCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if c.Seed == 0 {
+		return usageError{errors.New("--seed is at least 1")}
+	}
 	if err := checkRunFolder(c.Folder); err != nil {
 		return err
 	}
@@ -390,8 +393,8 @@ func (c *preferTablesCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if c.Resamples < 1 || c.Seed == 0 || c.K < 3 {
-		return usageError{errors.New("--resamples and --seed are at least 1, and --k at least 3")}
+	if c.Resamples < 1 || c.Resamples > bootstrap.MaxResamples || c.Seed == 0 || c.K < 3 {
+		return usageError{fmt.Errorf("--resamples lies between 1 and %d, --seed is at least 1, and --k at least 3", bootstrap.MaxResamples)}
 	}
 	var results []*preference.Result
 	from := map[string]string{}

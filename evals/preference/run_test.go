@@ -196,6 +196,55 @@ func TestRunResume(t *testing.T) {
 	}
 }
 
+// onePass is a model that is asked nothing.
+type onePass struct{ lm.Model }
+
+func (onePass) Generate(context.Context, lm.Request) (lm.Response, error) {
+	return lm.Response{}, errors.New("it was asked again")
+}
+
+func (m onePass) Input(ctx context.Context, r lm.Request) (lm.Input, error) {
+	return m.Model.(lm.Generator).Input(ctx, r)
+}
+
+// A run of two models that ends in the second, or when its tables are written, has not lost the first one's answers.
+func TestRunKeepsModels(t *testing.T) {
+	o := RunOptions{
+		Ask:    Ask{Prompts: sayPrompts(t), NoNegated: true, CoT: &Sampling{Samples: 1, Temperature: 0.7, MaxTokens: 4, Seed: 3}},
+		Choice: Choice{Instances: 1, First: true}, Version: "test",
+	}
+	data, smol := ownData(t), modeltest.SmolLM.Name
+	dir := filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	open := testMachine(t, nil).Open
+	_, err := Run(ctx, Machine{Open: func(ctx context.Context, name string) (lm.Model, error) {
+		if name == "second" {
+			cancel()
+			return nil, ctx.Err()
+		}
+		return open(ctx, name)
+	}}, []string{smol, "second"}, data, dir, o)
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	before := files(t, dir)["samples-"+strings.TrimPrefix(folder.RowsFile(smol, rowsEnding), "rows-")]
+	again := Machine{Open: func(ctx context.Context, name string) (lm.Model, error) {
+		if name == "second" {
+			return nil, errors.New("there is no second")
+		}
+		m, err := open(ctx, name)
+		return onePass{m}, err
+	}}
+	results, err := Run(t.Context(), again, []string{smol, "second"}, data, dir, o)
+	if len(results) != 1 || len(results[0].Samples) != 2 || err == nil || strings.Contains(err.Error(), "asked again") {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	if after := files(t, dir)["samples-"+strings.TrimPrefix(folder.RowsFile(smol, rowsEnding), "rows-")]; len(before) == 0 || !bytes.Equal(before, after) {
+		t.Errorf("%s becomes %s", before, after)
+	}
+}
+
 // A run of chains of thought is kept sample by sample.
 func TestRunResumeCoT(t *testing.T) {
 	o := RunOptions{
@@ -253,6 +302,9 @@ func TestRunFailingModel(t *testing.T) {
 	// The same call asks it again, and nothing but it.
 	if again, err := Run(t.Context(), testMachine(t, nil), []string{"nobody", modeltest.SmolLM.Name}, ownData(t), dir, o); err == nil || len(again) != 1 {
 		t.Errorf("%d results, %v", len(again), err)
+	}
+	if got := files(t, dir); got[folder.RowsFile(modeltest.SmolLM.Name, rowsEnding)+partEnding] == nil {
+		t.Errorf("what was judged is gone before the run is whole: %v", slices.Sorted(maps.Keys(got)))
 	}
 	none := filepath.Join(t.TempDir(), "a", "run")
 	if _, err := Run(t.Context(), testMachine(t, nil), []string{"nobody"}, ownData(t), none, o); err == nil {
