@@ -176,6 +176,10 @@ func TestRunResume(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 
+	if _, err := Collect(data.Instances[2], append(rows, rows[len(rows)-5])); rows[len(rows)-5].Instance != "boats" || err == nil || !strings.Contains(err.Error(), "two rows judge") {
+		t.Errorf("a row that is there twice: %v", err)
+	}
+
 	m, err := manifest.Load(filepath.Join(whole, folder.ManifestFile))
 	if err != nil {
 		t.Fatal(err)
