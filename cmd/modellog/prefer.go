@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/modellog/modellog/evals/answers"
+	"github.com/modellog/modellog/evals/bootstrap"
 	"github.com/modellog/modellog/evals/preference"
 	"github.com/modellog/modellog/evals/table"
 	"github.com/modellog/modellog/lm"
@@ -125,8 +127,8 @@ func (c *preferRunCmd) Run(ctx context.Context, std streams) error {
 		return usageError{err}
 	}
 	switch {
-	case c.Resamples < 1 || c.Seed == 0:
-		return usageError{errors.New("--resamples and --seed are at least 1")}
+	case c.Resamples < 1 || c.Resamples > bootstrap.MaxResamples || c.Seed == 0:
+		return usageError{fmt.Errorf("--resamples lies between 1 and %d, and --seed is at least 1", bootstrap.MaxResamples)}
 	case c.Items == 1:
 		return usageError{errors.New("--items 1: at least 2 items are compared")}
 	case c.K < 3:
@@ -175,6 +177,19 @@ func (c *preferRunCmd) Run(ctx context.Context, std streams) error {
 	return err
 }
 
+// preferPlace is where an instance of the data stands: its line, the story of a folder of them, or the element of a
+// list, of which all may be on one line.
+func preferPlace(data, instance string, line int) string {
+	fi, err := os.Stat(data)
+	switch {
+	case err == nil && fi.IsDir():
+		return data + ", " + instance
+	case strings.HasPrefix(instance, "element "):
+		return data + ", " + instance
+	}
+	return fmt.Sprintf("%s:%d", data, line)
+}
+
 // sayRows says what became of rows that were not judged, and what reading took.
 func sayRows(std streams, data string, results []*preference.Result) {
 	told := map[string]bool{} // a row is often bad for every model
@@ -202,7 +217,7 @@ func sayRows(std streams, data string, results []*preference.Result) {
 		}
 		fmt.Fprintln(std.err, line)
 		for _, row := range r.Rows {
-			key := fmt.Sprintf("%s:%d: %s", data, row.Line, row.Why)
+			key := preferPlace(data, row.Instance, row.Line) + ": " + row.Why
 			if row.Status == preference.StatusJudged || told[key] {
 				continue
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -52,7 +53,7 @@ func sayBad(std streams, d *preference.Dataset) {
 			continue
 		}
 		if said++; said <= 5 {
-			fmt.Fprintf(std.err, "%s:%d: %s\n", d.File, in.Line, in.Bad)
+			fmt.Fprintf(std.err, "%s: %s\n", preferPlace(d.File, in.ID, in.Line), in.Bad)
 		}
 	}
 	if said > 5 {
@@ -195,7 +196,13 @@ func writePlain(path string, all []*preference.Instance) error {
 	if err := preference.WritePlain(&b, all); err != nil {
 		return err
 	}
-	return renameio.WriteFile(path, b.Bytes(), 0o644)
+	if fi, err := os.Stat(path); err == nil && fi.IsDir() {
+		return fmt.Errorf("writing %s: it is a folder; give the name of a file", path)
+	}
+	if err := renameio.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
 }
 
 type preferRefineCmd struct {
@@ -340,6 +347,9 @@ func (c *preferPairsCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if c.Seed == 0 {
+		return usageError{errors.New("--seed is at least 1")}
+	}
 	if err := checkRunFolder(c.Folder); err != nil {
 		return err
 	}
@@ -383,8 +393,8 @@ func (c *preferTablesCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if c.Resamples < 1 || c.Seed == 0 || c.K < 3 {
-		return usageError{errors.New("--resamples and --seed are at least 1, and --k at least 3")}
+	if c.Resamples < 1 || c.Resamples > bootstrap.MaxResamples || c.Seed == 0 || c.K < 3 {
+		return usageError{fmt.Errorf("--resamples lies between 1 and %d, --seed is at least 1, and --k at least 3", bootstrap.MaxResamples)}
 	}
 	var results []*preference.Result
 	from := map[string]string{}

@@ -389,6 +389,9 @@ func Collect(inst *Instance, rows []*Row) ([]*Answered, error) {
 		if r.Question == Negated {
 			to = x.Negated
 		}
+		if to.Judged(a, b) {
+			return nil, fmt.Errorf("instance %s: two rows judge %s and %s, in this order, under the %s question of wording %d", inst.ID, r.First, r.Second, r.Question, r.Wording)
+		}
 		if err := to.Set(a, b, r.P.Middle(), r.neither()); err != nil {
 			return nil, fmt.Errorf("instance %s: %w", inst.ID, err)
 		}

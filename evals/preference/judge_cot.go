@@ -36,7 +36,7 @@ func (s *Sample) of(want *Sample) bool {
 }
 
 // answerLine is a line that says the answer and nothing else, whatever marks stand around its words.
-var answerLine = regexp.MustCompile(`^[\s\p{P}\p{S}]*(?i:answer)[\s\p{P}\p{S}]*:[\s\p{P}\p{S}]*([AB])[\s\p{P}\p{S}]*$`)
+var answerLine = regexp.MustCompile(`^[\s\p{Z}\p{P}\p{S}]*(?i:answer)[\s\p{Z}\p{P}\p{S}]*:[\s\p{Z}\p{P}\p{S}]*([AB])[\s\p{Z}\p{P}\p{S}]*$`)
 
 // parseAnswer finds the answer in a chain of thought: that of its lines "Answer: A" or "Answer: B". It is "" where
 // there is none, and where two of them differ.

@@ -32,6 +32,7 @@ func TestParseAnswer(t *testing.T) {
 		`"Answer: A" or "Answer: B"`:             "",
 		"Answer: Anna":                           "",
 		"Answer:\nA":                             "",
+		"Answer\u00a0:\u00a0A\u2003":             "A",
 	} {
 		if got := parseAnswer(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

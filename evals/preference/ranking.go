@@ -13,7 +13,7 @@ import (
 func checkComparisons(n int, comparisons []Comparison) error {
 	for k, c := range comparisons {
 		if c.I < 0 || c.J < 0 || c.I >= n || c.J >= n || c.I == c.J || !(c.P >= 0 && c.P <= 1) {
-			return fmt.Errorf("comparison %d is of items %d and %d of %d with probability %g", k+1, c.I, c.J, n, c.P)
+			return fmt.Errorf("comparison %d is of items number %d and %d of %d, the first preferred with probability %g; it is of two different items, and a probability lies between 0 and 1", k+1, c.I+1, c.J+1, n, c.P)
 		}
 	}
 	return nil
@@ -21,8 +21,8 @@ func checkComparisons(n int, comparisons []Comparison) error {
 
 // WinLoss is the win-loss rate of §4.1 of each of n items: the comparisons it wins minus those it loses, over
 // those it takes part in, in [−1, 1]; NaN for an item in none. A comparison with 0 < P < 1 is won by P and
-// lost by 1 − P, so that a tie counts among those taken part in alone. Rates do not depend on the order of
-// the comparisons.
+// lost by 1 − P, so that a tie counts among those taken part in alone. Which rates are equal does not depend
+// on the order of the comparisons: those within 10⁻¹² of each other are.
 func WinLoss(n int, comparisons []Comparison) ([]float64, error) {
 	if err := checkComparisons(n, comparisons); err != nil {
 		return nil, fmt.Errorf("win-loss rates: %w", err)
@@ -35,9 +35,30 @@ func WinLoss(n int, comparisons []Comparison) ([]float64, error) {
 		parts[c.J]++
 	}
 	for i := range net {
-		net[i] /= parts[i] // 0/0 is NaN; equal fractions are equal numbers
+		net[i] /= parts[i] // 0/0 is NaN
 	}
+	levelOut(net, 1e-12)
 	return net, nil
+}
+
+// levelOut makes scores equal that differ by rounding alone: next to each other by at most so much. Of two items with
+// the same record one would be preferred otherwise, as it happens, where nothing says so.
+func levelOut(scores []float64, apart float64) {
+	var order []int
+	for i, s := range scores {
+		if s == s {
+			order = append(order, i)
+		}
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(scores[i], scores[j]) })
+	last := math.Inf(-1) // as it was
+	for k, i := range order {
+		s := scores[i]
+		if k > 0 && s-last <= apart {
+			scores[i] = scores[order[k-1]]
+		}
+		last = s
+	}
 }
 
 // EloOptions say how [Elo] rates.
@@ -88,7 +109,8 @@ const DefaultPrior = 0.5
 // joins could not be compared. So each item that takes part also wins prior comparisons against an item of
 // strength 0, and loses as many: one draw, for [DefaultPrior], which is taken where prior is 0. The estimate
 // is then unique. It has converged when the gradient of the log-likelihood is below 10⁻⁹ of the comparisons
-// that an item wins, or of 1, for each item.
+// that an item wins, or of 1, for each item. Strengths within 10⁻⁶ of each other are equal: nearer than that the
+// order in which items are listed would decide between two of the same record.
 func BradleyTerry(ctx context.Context, n int, comparisons []Comparison, prior float64) ([]float64, error) {
 	if err := checkComparisons(n, comparisons); err != nil {
 		return nil, fmt.Errorf("Bradley–Terry strengths: %w", err)
@@ -150,6 +172,7 @@ func BradleyTerry(ctx context.Context, n int, comparisons []Comparison, prior fl
 					theta[i] = math.NaN()
 				}
 			}
+			levelOut(theta, 1e-6)
 			return theta, nil
 		}
 	}

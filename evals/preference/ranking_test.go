@@ -208,6 +208,42 @@ func TestBradleyTerry(t *testing.T) {
 	}
 }
 
+// Two items of the same record against the others have the same score, wherever they stand in the list and in
+// whatever order the comparisons come: a ranking that is rounded into preferring one would be made into training data.
+func TestSameRecord(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(3, 7).Draw(rt, "items")
+		var comparisons []Comparison
+		for i := 1; i < n-1; i++ {
+			for range rapid.IntRange(1, 3).Draw(rt, "times") {
+				p := float64(rapid.IntRange(0, 10).Draw(rt, "tenths")) / 10
+				comparisons = append(comparisons, Comparison{I: 0, J: i, P: p}, Comparison{I: n - 1, J: i, P: p})
+			}
+			if i > 1 {
+				comparisons = append(comparisons, Comparison{I: i - 1, J: i, P: float64(rapid.IntRange(0, 1).Draw(rt, "won"))})
+			}
+		}
+		comparisons = rapid.Permutation(comparisons).Draw(rt, "order")
+		for name, rank := range map[string]Ranker{
+			"win-loss":      WinLoss,
+			"Bradley-Terry": func(n int, c []Comparison) ([]float64, error) { return BradleyTerry(t.Context(), n, c, 0) },
+		} {
+			scores, err := rank(n, comparisons)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if scores[0] != scores[n-1] {
+				rt.Fatalf("%s: %v and %v, a difference of %g", name, scores[0], scores[n-1], scores[0]-scores[n-1])
+			}
+		}
+	})
+	x := []float64{1, math.NaN(), 1 + 1e-7, 2, 1 - 1e-7}
+	levelOut(x, 1.5e-7)
+	if x[0] != x[2] || x[2] != x[4] || x[3] != 2 || x[1] == x[1] {
+		t.Error(x)
+	}
+}
+
 func TestRankingsRefuse(t *testing.T) {
 	for _, c := range []Comparison{{I: 0, J: 0, P: 1}, {I: 0, J: 2, P: 1}, {I: -1, J: 0, P: 1}, {I: 0, J: 1, P: 1.5}, {I: 0, J: 1, P: math.NaN()}} {
 		cs := []Comparison{c}

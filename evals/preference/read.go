@@ -286,6 +286,9 @@ func eachElement(r io.Reader, f func(line int, element json.RawMessage) error) e
 	if _, err := d.Token(); err != nil {
 		return fmt.Errorf("line %d: the list has no end: %w", at(), err)
 	}
+	if len(bytes.TrimSpace(data[d.InputOffset():])) > 0 {
+		return fmt.Errorf("line %d: something stands behind the end of the list; a file is one list", at())
+	}
 	return nil
 }
 
@@ -448,9 +451,12 @@ func plainInstance(line []byte) (*Instance, error) {
 }
 
 // aspectScore is the score of an aspect, or an error with those that there are.
-func aspectScore(scores map[string]float64, aspect string) (float64, error) {
+func aspectScore(scores map[string]*float64, aspect string) (float64, error) {
 	if s, ok := scores[aspect]; ok {
-		return s, nil
+		if s == nil {
+			return 0, fmt.Errorf("the score of %q is null, and no number", aspect)
+		}
+		return *s, nil
 	}
 	var names []string
 	for name := range scores {

@@ -130,12 +130,16 @@ func parseStory(name, story, annotation string) (in *Instance, unordered int, er
 			}
 			s := span{id: id, start: -1, text: oneLine(words)}
 			var found []string
+			length := 0
 			for _, part := range strings.Split(offsets, ";") {
 				from, to, _ := strings.Cut(part, " ")
 				a, err1 := strconv.Atoi(from)
 				b, err2 := strconv.Atoi(to)
 				if err1 != nil || err2 != nil || a < 0 || b <= a || b > len(characters) {
 					return nil, 0, fail("the place %q is none of the %d characters", part, len(characters))
+				}
+				if length += b - a; length > len(characters) {
+					return nil, 0, fail("its parts are longer together than the story's %d characters", len(characters))
 				}
 				if s.start < 0 {
 					s.start = a
@@ -204,10 +208,14 @@ func parseStory(name, story, annotation string) (in *Instance, unordered int, er
 		words[e.text]++
 	}
 	at := map[string]int{}
+	size := 0
 	for i, e := range events {
 		text := e.text
 		if words[text] > 1 {
 			text += " (" + sentence(characters, e.start) + ")"
+		}
+		if size += len(text); size > maxAnnBytes {
+			return nil, 0, fmt.Errorf("its events with the sentences around them are longer than %d bytes together", maxAnnBytes)
 		}
 		at[e.id] = i
 		in.Items = append(in.Items, Item{ID: e.id, Text: text, Score: math.NaN()})

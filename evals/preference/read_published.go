@@ -110,12 +110,14 @@ var markup = strings.NewReplacer("</p>", "\n", "<p>", "\n", "</P>", "\n", "<P>",
 // by their places, from 1.
 func readNewsroom(r io.Reader, aspect string) ([]*Instance, error) {
 	var g groups
+	n := 0
 	err := eachElement(r, func(line int, element json.RawMessage) error {
+		n++
 		var row struct {
 			Doc     text    `json:"doc_id"`
 			Source  *string `json:"source"`
 			Summary *string `json:"system_output"`
-			Scores  map[string]float64
+			Scores  map[string]*float64
 		}
 		err := decodeRow(element, &row)
 		if err == nil && (row.Doc == "" || row.Source == nil || row.Summary == nil) {
@@ -130,7 +132,9 @@ func readNewsroom(r io.Reader, aspect string) ([]*Instance, error) {
 			in, err = g.of(string(row.Doc), paragraphs(html.UnescapeString(markup.Replace(*row.Source))), line)
 		}
 		if err != nil {
-			g.bad(line, err)
+			bad := badRow(line, err)
+			bad.ID = fmt.Sprintf("element %d, line %d", n, line) // all may be on one line
+			g.all = append(g.all, bad)
 			return nil
 		}
 		in.Items = append(in.Items, Item{ID: fmt.Sprint(len(in.Items) + 1), Text: oneLine(html.UnescapeString(markup.Replace(*row.Summary))), Score: score})
@@ -148,7 +152,7 @@ func readSummEval(r io.Reader, aspect string) ([]*Instance, error) {
 			Model   text `json:"model_id"`
 			Decoded *string
 			Text    *string
-			Experts []map[string]float64 `json:"expert_annotations"`
+			Experts []map[string]*float64 `json:"expert_annotations"`
 		}
 		err := decodeRow(line, &row)
 		switch {

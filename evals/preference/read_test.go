@@ -1,6 +1,7 @@
 package preference
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -353,4 +354,40 @@ func FuzzStory(f *testing.F) {
 			checkRead(t, []*Instance{in})
 		}
 	})
+}
+
+// What is no score is not taken for 0, bad elements on one line have names of their own, and a file is one list.
+func TestReadNewsroomBad(t *testing.T) {
+	const good = `{"doc_id":"n","source":"s","system_output":"u","scores":{"coherence":2}}, {"doc_id":"n","source":"s","system_output":"v","scores":{"coherence":1}}`
+	d, _, err := Read(Newsroom, write(t, "news.json", `[{"doc_id":1}, {"doc_id":2}, {"doc_id":"n","source":"s","system_output":"w","scores":{"coherence":null}}, `+good+`]`), ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Choice{}).Choose(d.Instances); err != nil {
+		t.Error(err)
+	}
+	if in := d.Instances; len(in) != 4 || in[0].ID != "element 1, line 1" || !strings.Contains(in[2].Bad, "null") || len(in[3].Items) != 2 {
+		t.Errorf("%+v", in)
+	}
+	if _, _, err := Read(Newsroom, write(t, "two.json", "["+good+"]\n["+good+"]"), ReadOptions{}); err == nil || !strings.Contains(err.Error(), "line 2: something stands behind") {
+		t.Error(err)
+	}
+	if _, _, err := Read(SummEval, write(t, "s.jsonl", `{"id":"1","decoded":"d","text":"t","expert_annotations":[{"coherence":null}]}`), ReadOptions{}); err == nil || !strings.Contains(err.Error(), "is null") {
+		t.Error(err)
+	}
+}
+
+// Parts of an event that overlap, and one sentence around very many events, would need gigabytes.
+func TestParseStoryBounds(t *testing.T) {
+	story := strings.Repeat("a", 1<<16)
+	if _, _, err := parseStory("x", story, "T1\tEvent 0 65536"+strings.Repeat(";0 65536", 100_000)+"\ta\n"); err == nil || !strings.Contains(err.Error(), "longer together") {
+		t.Error(err)
+	}
+	var ann strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&ann, "T%d\tEvent %d %d\ta\n", i, i, i+1)
+	}
+	if _, _, err := parseStory("x", story, ann.String()); err == nil || !strings.Contains(err.Error(), "sentences around them") {
+		t.Error(err)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/google/renameio/v2"
 
@@ -143,8 +144,12 @@ func (r *Row) check() error {
 		return fmt.Errorf("%q is no question; a row is of the %s or of the %s one", r.Question, Relation, Negated)
 	case r.Wording < 0 || r.Wording >= maxQuestions:
 		return fmt.Errorf("a row is of wording %d", r.Wording)
+	case !slices.Contains([]Status{StatusJudged, StatusBad, StatusUnsure, StatusNone}, r.Status):
+		return fmt.Errorf("%q is no status of a row", r.Status)
 	case r.Status == StatusJudged && r.P == nil:
 		return fmt.Errorf("a judged row has no p")
+	case r.Votes != nil && (min(r.Votes.A, r.Votes.B, r.Votes.Unparsed) < 0 || r.Votes.A+r.Votes.B == 0 && r.Status == StatusJudged):
+		return fmt.Errorf("a judged row has %d votes for A, %d for B and %d that could not be parsed", r.Votes.A, r.Votes.B, r.Votes.Unparsed)
 	}
 	for _, b := range []*answers.Bounds{r.P, r.A, r.B} {
 		if b != nil && !(0 <= b.Lo && b.Lo <= b.Hi && b.Hi <= 1) {

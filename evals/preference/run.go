@@ -200,7 +200,7 @@ func (r *Result) Count() (c RowCounts) {
 //
 // A model that fails does not end a run of several: the others are asked, tables, figures and manifest are of those,
 // the manifest has the failure among its options, and the error, which comes with the results, says so. The same
-// call asks again.
+// call asks again, and those that were asked need not be: what was judged stays in the folder until the run is whole.
 //
 // Of a run that does not end there is no manifest. What was judged is kept in the folder, instance by instance and
 // sample by sample, so that the same call goes on from there, and writes the same files as one that was never
@@ -265,7 +265,17 @@ func Run(ctx context.Context, on Machine, models []string, data *Dataset, dir st
 		failure = errors.Join(failure, err)
 	}
 	m.Seconds = time.Since(m.Started).Seconds()
-	return results, errors.Join(failure, m.Save(filepath.Join(dir, folder.ManifestFile)))
+	if err := errors.Join(failure, m.Save(filepath.Join(dir, folder.ManifestFile))); err != nil {
+		return results, err
+	}
+	// Until all models are asked and all is written, the call that goes on needs what was judged.
+	for _, name := range models {
+		part := filepath.Join(dir, folder.RowsFile(name, rowsEnding)+partEnding)
+		if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failure = errors.Join(failure, fmt.Errorf("ending the run: %w", err))
+		}
+	}
+	return results, failure
 }
 
 // failureOf begins the name of an option that says why a model could not be asked.
@@ -464,7 +474,7 @@ func runModel(ctx context.Context, on Machine, name string, data *Dataset, chose
 	if err := writeLines(rows, r.Rows); err != nil {
 		return nil, err
 	}
-	return r, kept.end()
+	return r, kept.close()
 }
 
 // rowsOf is how many rows an instance has.
@@ -504,7 +514,7 @@ func (r *Result) readAll(ctx context.Context, j *judge, chosen []*Instance, kept
 	for n, in := range chosen {
 		var x judgedInstance
 		if n < len(lines) {
-			if err := json.Unmarshal(lines[n], &x); err != nil || x.Instance != in.ID || len(x.Rows) != rowsOf(in, &j.Ask) {
+			if err := json.Unmarshal(lines[n], &x); err != nil || x.Instance != in.ID || len(x.Rows) != rowsOf(in, &j.Ask) || slices.ContainsFunc(x.Rows, func(r *Row) bool { return r == nil || r.check() != nil }) {
 				return fmt.Errorf("%s, line %d: it is not of instance %s; delete the file to begin anew", kept.path, n+2, in.ID)
 			}
 		} else {

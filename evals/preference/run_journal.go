@@ -18,7 +18,7 @@ type journal struct {
 	f    *os.File
 }
 
-// partEnding is the ending of a journal. It is gone when the model's rows are complete.
+// partEnding is the ending of a journal. It is gone when the run is complete, of all models.
 const partEnding = ".part"
 
 type journalHead struct {
@@ -96,7 +96,5 @@ func (j *journal) add(v any) error {
 	return nil
 }
 
-// close leaves the journal for the next call, and end takes it away.
+// close leaves the journal for the next call.
 func (j *journal) close() error { return j.f.Close() }
-
-func (j *journal) end() error { return errors.Join(j.f.Close(), os.Remove(j.path)) }

@@ -125,6 +125,19 @@ func TestRunResume(t *testing.T) {
 	if _, err := run(t.Context(), broken, other, nil); err == nil || !strings.Contains(err.Error(), "interrupted run with other settings") {
 		t.Errorf("another run goes on with it: %v", err)
 	}
+	for _, rows := range []string{`null,null,null,null`, strings.Repeat(`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged"},`, 3) + `{}`} {
+		lines := bytes.SplitAfterN(kept, []byte("\n"), 3)
+		damaged := fmt.Sprintf("%s{\"instance\":%q,\"rows\":[%s]}\n%s", lines[0], data.Instances[0].ID, rows, lines[2])
+		if err := os.WriteFile(part, []byte(damaged), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run(t.Context(), broken, o, nil); err == nil || !strings.Contains(err.Error(), "line 2: it is not of instance") {
+			t.Errorf("rows that no run writes: %v", err)
+		}
+	}
+	if err := os.WriteFile(part, append(kept, `{"instance":"boats","rows":[{"inst`...), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	first := -1
 	if _, err := run(t.Context(), broken, o, func(_ string, done, _ int) {
 		if first < 0 {
@@ -163,6 +176,10 @@ func TestRunResume(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 
+	if _, err := Collect(data.Instances[2], append(rows, rows[len(rows)-5])); rows[len(rows)-5].Instance != "boats" || err == nil || !strings.Contains(err.Error(), "two rows judge") {
+		t.Errorf("a row that is there twice: %v", err)
+	}
+
 	m, err := manifest.Load(filepath.Join(whole, folder.ManifestFile))
 	if err != nil {
 		t.Fatal(err)
@@ -180,6 +197,55 @@ func TestRunResume(t *testing.T) {
 	}
 	if !maps.EqualFunc(a, files(t, whole), bytes.Equal) {
 		t.Error("it has written over the run")
+	}
+}
+
+// onePass is a model that is asked nothing.
+type onePass struct{ lm.Model }
+
+func (onePass) Generate(context.Context, lm.Request) (lm.Response, error) {
+	return lm.Response{}, errors.New("it was asked again")
+}
+
+func (m onePass) Input(ctx context.Context, r lm.Request) (lm.Input, error) {
+	return m.Model.(lm.Generator).Input(ctx, r)
+}
+
+// A run of two models that ends in the second, or when its tables are written, has not lost the first one's answers.
+func TestRunKeepsModels(t *testing.T) {
+	o := RunOptions{
+		Ask:    Ask{Prompts: sayPrompts(t), NoNegated: true, CoT: &Sampling{Samples: 1, Temperature: 0.7, MaxTokens: 4, Seed: 3}},
+		Choice: Choice{Instances: 1, First: true}, Version: "test",
+	}
+	data, smol := ownData(t), modeltest.SmolLM.Name
+	dir := filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	open := testMachine(t, nil).Open
+	_, err := Run(ctx, Machine{Open: func(ctx context.Context, name string) (lm.Model, error) {
+		if name == "second" {
+			cancel()
+			return nil, ctx.Err()
+		}
+		return open(ctx, name)
+	}}, []string{smol, "second"}, data, dir, o)
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	before := files(t, dir)["samples-"+strings.TrimPrefix(folder.RowsFile(smol, rowsEnding), "rows-")]
+	again := Machine{Open: func(ctx context.Context, name string) (lm.Model, error) {
+		if name == "second" {
+			return nil, errors.New("there is no second")
+		}
+		m, err := open(ctx, name)
+		return onePass{m}, err
+	}}
+	results, err := Run(t.Context(), again, []string{smol, "second"}, data, dir, o)
+	if len(results) != 1 || len(results[0].Samples) != 2 || err == nil || strings.Contains(err.Error(), "asked again") {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	if after := files(t, dir)["samples-"+strings.TrimPrefix(folder.RowsFile(smol, rowsEnding), "rows-")]; len(before) == 0 || !bytes.Equal(before, after) {
+		t.Errorf("%s becomes %s", before, after)
 	}
 }
 
@@ -240,6 +306,9 @@ func TestRunFailingModel(t *testing.T) {
 	// The same call asks it again, and nothing but it.
 	if again, err := Run(t.Context(), testMachine(t, nil), []string{"nobody", modeltest.SmolLM.Name}, ownData(t), dir, o); err == nil || len(again) != 1 {
 		t.Errorf("%d results, %v", len(again), err)
+	}
+	if got := files(t, dir); got[folder.RowsFile(modeltest.SmolLM.Name, rowsEnding)+partEnding] == nil {
+		t.Errorf("what was judged is gone before the run is whole: %v", slices.Sorted(maps.Keys(got)))
 	}
 	none := filepath.Join(t.TempDir(), "a", "run")
 	if _, err := Run(t.Context(), testMachine(t, nil), []string{"nobody"}, ownData(t), none, o); err == nil {
@@ -373,10 +442,13 @@ func FuzzRows(f *testing.F) {
 func TestReadRowsErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"{": "line 1", `{"instance":""}`: "names no instance", `{"instance":"i","first":"a"}`: "not two items",
-		`{"instance":"i","first":"a","second":"b"}`:                                                       "no question",
-		`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged"}`:               "has no p",
-		`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged","p":1.5}`:       "that is a probability",
-		`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged","wording":100}`: "wording 100",
+		`{"instance":"i","first":"a","second":"b"}`:                                                                        "no question",
+		`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged"}`:                                "has no p",
+		`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged","p":1.5}`:                        "that is a probability",
+		`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged","wording":100}`:                  "wording 100",
+		`{"instance":"i","first":"a","second":"b","question":"relation","status":"made","p":0.5}`:                          "no status",
+		`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged","p":0.5,"votes":{"a":-1,"b":3}}`: "-1 votes for A",
+		`{"instance":"i","first":"a","second":"b","question":"relation","status":"judged","p":0.5,"votes":{"a":0,"b":0}}`:  "0 votes for A",
 	} {
 		path := filepath.Join(t.TempDir(), "rows.jsonl")
 		if err := os.WriteFile(path, []byte(text+"\n"), 0o644); err != nil {
