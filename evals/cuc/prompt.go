@@ -103,7 +103,7 @@ const maxPromptBytes = 64 << 10
 
 // readSome reads a file as far as is needed to see that it is too long for a prompt.
 func readSome(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
