@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -234,11 +236,12 @@ func (c *cucShowCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "%s prompt; label %s", asked.Style, asked.Example.Label)
+	out := bufio.NewWriter(std.out)
+	fmt.Fprintf(out, "%s prompt; label %s", asked.Style, asked.Example.Label)
 	if asked.Example.Rule != "" {
-		fmt.Fprintf(std.out, "; ¬φ by the rule %q", asked.Example.Rule)
+		fmt.Fprintf(out, "; ¬φ by the rule %q", asked.Example.Rule)
 	}
-	fmt.Fprintf(std.out, "\n%s\n", asked.Answers)
+	fmt.Fprintf(out, "\n%s\n", asked.Answers)
 	for _, q := range []struct {
 		name string
 		in   []lm.Token
@@ -253,9 +256,9 @@ func (c *cucShowCmd) Run(ctx context.Context, std streams) error {
 			lines[i] = visible(lines[i])
 		}
 		text = strings.Join(lines, "\n")
-		fmt.Fprintf(std.out, "\n—— %s, %d tokens\n%s\n", q.name, len(q.in), text)
+		fmt.Fprintf(out, "\n—— %s, %d tokens\n%s\n", q.name, len(q.in), text)
 	}
-	return nil
+	return out.Flush()
 }
 
 type cucNegateCmd struct {
@@ -266,13 +269,14 @@ type cucNegateCmd struct {
 
 func (c *cucNegateCmd) Run(std streams) error {
 	if c.Rules {
-		fmt.Fprint(std.out, cuc.NegationExamples)
-		return nil
+		_, err := io.WriteString(std.out, cuc.NegationExamples)
+		return err
 	}
 	data, err := c.one()
 	if err != nil {
 		return err
 	}
+	out := bufio.NewWriter(std.out)
 	counts := map[string]int{}
 	var order []string
 	for _, e := range data.Examples {
@@ -285,10 +289,13 @@ func (c *cucNegateCmd) Run(std streams) error {
 		}
 		switch {
 		case e.Bad != "":
-			fmt.Fprintf(std.out, "%d\t–\t%s\t%s\n", e.Line, visible(e.Phi), visible(e.Bad))
+			fmt.Fprintf(out, "%d\t–\t%s\t%s\n", e.Line, visible(e.Phi), visible(e.Bad))
 		case !c.Refused:
-			fmt.Fprintf(std.out, "%d\t%s\t%s\t%s\n", e.Line, e.Rule, visible(e.Phi), visible(e.NotPhi))
+			fmt.Fprintf(out, "%d\t%s\t%s\t%s\n", e.Line, e.Rule, visible(e.Phi), visible(e.NotPhi))
 		}
+	}
+	if err := out.Flush(); err != nil {
+		return err
 	}
 	for _, kind := range order {
 		name := kind

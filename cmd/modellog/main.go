@@ -101,6 +101,7 @@ func run(args []string, std streams) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program, whatever it waits for
 	command.BindTo(ctx, (*context.Context)(nil))
 	err = command.Run(std)
 	var exit exitError

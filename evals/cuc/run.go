@@ -144,15 +144,11 @@ func Run(ctx context.Context, on Machine, models []string, data []*Data, dir str
 	}
 	// What a run finds out about its models is not known before it.
 	kinds := []manifest.Kind{manifest.OfCommand, manifest.OfData, manifest.OfOption, manifest.OfSeed}
-	undo, err := folder.Claim(dir, m, kinds, "prompt of ", "answers of ", failureOf)
+	claimed, err := folder.Claim(dir, m, kinds, "prompt of ", "answers of ", failureOf)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			undo()
-		}
-	}()
+	defer func() { claimed.End(err) }()
 	var failures []error
 	for _, name := range models {
 		r, err := runModel(ctx, on, name, data, dir, o)

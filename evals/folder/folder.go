@@ -16,6 +16,7 @@ import (
 
 	"github.com/modellog/modellog/evals/manifest"
 	"github.com/modellog/modellog/evals/table"
+	"github.com/modellog/modellog/internal/flock"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/plots"
 )
@@ -62,14 +63,32 @@ func CheckModels(models []string) error {
 
 // Claim makes a run's folder, or refuses one that has the manifest of a run which differs from this one in
 // what the kinds name. Options that begin with one of found are what the earlier run found out, and are not compared.
-// The function that it returns is for runs that fail before they write, see [Make].
-func Claim(dir string, now *manifest.Manifest, kinds []manifest.Kind, found ...string) (undo func(), err error) {
-	if undo, err = Make(dir); err != nil {
+// Until the claim ends no other run has the folder.
+func Claim(dir string, now *manifest.Manifest, kinds []manifest.Kind, found ...string) (c *Claimed, err error) {
+	undo, err := Make(dir)
+	if err != nil {
 		return nil, err
+	}
+	c = &Claimed{undo: undo}
+	defer func() {
+		if err != nil {
+			c.End(err)
+			c = nil
+		}
+	}()
+	if c.lock, err = flock.OpenFolder(dir); err != nil {
+		return c, fmt.Errorf("opening the run's folder: %w", err)
+	}
+	switch mine, err := c.lock.TryExclusive(); {
+	case errors.Is(err, errors.ErrUnsupported): // by the file system, and then nobody has a lock
+	case err != nil:
+		return c, err
+	case !mine:
+		return c, fmt.Errorf("another run is writing %s; wait for its end, or choose another folder", dir)
 	}
 	then, err := finished(dir)
 	if then == nil {
-		return undo, err
+		return c, err
 	}
 	for key := range then.Options {
 		if slices.ContainsFunc(found, func(f string) bool { return strings.HasPrefix(key, f) }) {
@@ -78,10 +97,26 @@ func Claim(dir string, now *manifest.Manifest, kinds []manifest.Kind, found ...s
 	}
 	for _, d := range manifest.Compare(then, now) {
 		if slices.Contains(kinds, d.Kind) {
-			return nil, another(dir, d.Text)
+			return c, another(dir, d.Text)
 		}
 	}
-	return undo, nil
+	return c, nil
+}
+
+// Claimed is a run's folder while the run lasts.
+type Claimed struct {
+	undo func()
+	lock *flock.Lock
+}
+
+// End gives the folder up. A run that failed before it wrote anything leaves none, see [Make].
+func (c *Claimed) End(err error) {
+	if err != nil {
+		c.undo()
+	}
+	if c.lock != nil {
+		c.lock.Close()
+	}
 }
 
 // ClaimModel refuses a folder that has the manifest of a run of other weights under a model's name, or of the same

@@ -1,11 +1,14 @@
 package folder_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/modellog/modellog/evals/folder"
+	"github.com/modellog/modellog/evals/manifest"
 )
 
 // What Make has made goes again while it is empty; what was there, and what has something, stays.
@@ -53,5 +56,34 @@ func TestMake(t *testing.T) {
 
 	if _, err := folder.Make(filepath.Join(root, "run", "1", "rows-m.jsonl", "x")); err == nil {
 		t.Error("a folder within a file was made")
+	}
+}
+
+// A folder has one run at a time, and the next when that has ended, however it ended.
+func TestClaimOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "run")
+	claim := func() (*folder.Claimed, error) {
+		return folder.Claim(dir, &manifest.Manifest{}, []manifest.Kind{manifest.OfOption})
+	}
+	first, err := claim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := claim(); err == nil || !strings.Contains(err.Error(), "another run is writing") {
+		t.Errorf("the folder was claimed twice: %v", err)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Errorf("the second claim took the first one's folder away: %v", err)
+	}
+	first.End(nil)
+	second, err := claim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.End(errors.New("failed"))
+	if third, err := claim(); err != nil {
+		t.Error(err)
+	} else {
+		third.End(nil)
 	}
 }

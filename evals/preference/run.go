@@ -225,15 +225,11 @@ func Run(ctx context.Context, on Machine, models []string, data *Dataset, dir st
 	}
 	// What a run finds out about its models is not known before it.
 	kinds := []manifest.Kind{manifest.OfCommand, manifest.OfData, manifest.OfOption, manifest.OfSeed}
-	undo, err := folder.Claim(dir, m, kinds, "prompt of ", "labels of ", "reading of ", failureOf)
+	claimed, err := folder.Claim(dir, m, kinds, "prompt of ", "labels of ", "reading of ", failureOf)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			undo()
-		}
-	}()
+	defer func() { claimed.End(err) }()
 	var failures []error
 	for _, name := range models {
 		r, err := runModel(ctx, on, name, data, chosen, dir, digests(m), o)

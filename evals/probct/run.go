@@ -55,15 +55,11 @@ func Run(ctx context.Context, s *lang.Session, suite *Suite, models []string, di
 	if err := m.AddData(ctx, suite.Logic, 0); err != nil {
 		return nil, err
 	}
-	undo, err := folder.Claim(dir, m, []manifest.Kind{manifest.OfCommand, manifest.OfCalibration, manifest.OfData, manifest.OfOption})
+	claimed, err := folder.Claim(dir, m, []manifest.Kind{manifest.OfCommand, manifest.OfCalibration, manifest.OfData, manifest.OfOption})
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			undo()
-		}
-	}()
+	defer func() { claimed.End(err) }()
 
 	for _, name := range models {
 		r, err := runModel(ctx, s, suite, name, dir, o)

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/modellog/modellog/lm/store/internal/flock"
+	"github.com/modellog/modellog/internal/flock"
 )
 
 // Dataset is data that the evaluations are built from and that modellog knows how to

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/modellog/modellog/lm/store/internal/flock"
+	"github.com/modellog/modellog/internal/flock"
 )
 
 // Stage is what a fetch is doing.

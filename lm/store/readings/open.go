@@ -16,7 +16,7 @@ import (
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
-	"github.com/modellog/modellog/lm/store/internal/flock"
+	"github.com/modellog/modellog/internal/flock"
 )
 
 // How a file says that it is a cache of readings, and of which make.

@@ -39,7 +39,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/modellog/modellog/lm/store/internal/flock"
+	"github.com/modellog/modellog/internal/flock"
 )
 
 const (

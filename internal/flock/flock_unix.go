@@ -25,3 +25,12 @@ func tryLock(f *os.File, exclusive bool) (bool, error) {
 		}
 	}
 }
+
+// OpenFolder opens a folder to be locked itself, so that no file is left in it. It is not locked yet.
+func OpenFolder(path string) (*Lock, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Lock{f}, nil
+}
