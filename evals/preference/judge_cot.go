@@ -55,6 +55,17 @@ func parseAnswer(text string) string {
 	return found
 }
 
+// parseContinued is parseAnswer for a base model's text, which does not end with its answer: the model goes on
+// with what could come next, such as another question and its answer. The first answer is the one that was asked for.
+func parseContinued(text string) string {
+	for line := range strings.Lines(text) {
+		if m := answerLine.FindStringSubmatch(line); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
+
 // sampleSeed is the seed of one sample, from 0 to 2³¹ − 1. It depends on what is asked and not on what was asked
 // before, so that a sample is the same whatever else a run has.
 func sampleSeed(seed uint64, row *Row, n int) int64 {
@@ -187,7 +198,11 @@ func (j *judge) sample(ctx context.Context, row *Row, request lm.Request, s *sam
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			out[k].Answer, out[k].Tokens, out[k].Finish = parseAnswer(response.Text), response.Generated, response.Finish
+			parse := parseAnswer
+			if j.asker.Style == answers.Plain {
+				parse = parseContinued
+			}
+			out[k].Answer, out[k].Tokens, out[k].Finish = parse(response.Text), response.Generated, response.Finish
 			written[k] = true
 			for ; kept < len(out) && written[kept]; kept++ {
 				if err := s.keep(out[kept]); err != nil {

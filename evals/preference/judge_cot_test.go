@@ -40,6 +40,19 @@ func TestParseAnswer(t *testing.T) {
 	}
 }
 
+// A base model writes on after its answer.
+func TestParseContinued(t *testing.T) {
+	for text, want := range map[string]string{
+		"B is clearer.\nAnswer: B\n\nFirst text: rain.\nAnswer: A": "B",
+		"B is clearer.\nAnswer: B":                                 "B",
+		"It is the same.\nThe answer is A":                         "",
+	} {
+		if got := parseContinued(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func FuzzParseAnswer(f *testing.F) {
 	for _, s := range []string{"Answer: A", "**Answer: B**\nAnswer: A", "Answer: \xff", "answer:::A!!", "Answer: A or B"} {
 		f.Add(s)
