@@ -31,8 +31,13 @@ func ranker(ctx context.Context, name string, seed uint64) preference.Ranker {
 	return preference.WinLoss
 }
 
-// annotated are the instances that have comparisons.
-func annotated(d *preference.Dataset) ([]*preference.Instance, error) {
+// annotated reads the data, says which instances cannot be used, and returns those that have comparisons.
+func (f *preferFile) annotated(std streams) (*preference.Dataset, []*preference.Instance, error) {
+	d, err := f.read(std)
+	if err != nil {
+		return nil, nil, err
+	}
+	sayBad(std, d)
 	var out []*preference.Instance
 	for _, in := range d.Instances {
 		if in.Bad == "" && len(in.Comparisons) > 0 {
@@ -40,9 +45,9 @@ func annotated(d *preference.Dataset) ([]*preference.Instance, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s has no annotated comparisons; in plain data they are {\"first\": ID, \"second\": ID} under \"comparisons\"", d.File)
+		return nil, nil, fmt.Errorf("%s has no annotated comparisons; in plain data they are {\"first\": ID, \"second\": ID} under \"comparisons\"", d.File)
 	}
-	return out, nil
+	return d, out, nil
 }
 
 // sayBad says which instances cannot be used.
@@ -84,12 +89,7 @@ func (c *preferRankCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return usageError{err}
 	}
-	data, err := c.read(std)
-	if err != nil {
-		return err
-	}
-	sayBad(std, data)
-	instances, err := annotated(data)
+	data, instances, err := c.annotated(std)
 	if err != nil {
 		return err
 	}
@@ -167,12 +167,7 @@ func (c *preferPerturbCmd) Run(std streams) error {
 	if !(c.Share >= 0 && c.Share <= 1) {
 		return usageError{errors.New("--share lies between 0 and 1")}
 	}
-	data, err := c.read(std)
-	if err != nil {
-		return err
-	}
-	sayBad(std, data)
-	instances, err := annotated(data)
+	_, instances, err := c.annotated(std)
 	if err != nil {
 		return err
 	}
@@ -221,12 +216,7 @@ of its instance; a pair that the ranking does not order is left out. What is lef
 }
 
 func (c *preferRefineCmd) Run(ctx context.Context, std streams) error {
-	data, err := c.read(std)
-	if err != nil {
-		return err
-	}
-	sayBad(std, data)
-	instances, err := annotated(data)
+	_, instances, err := c.annotated(std)
 	if err != nil {
 		return err
 	}
@@ -291,12 +281,7 @@ func (c *preferAugmentCmd) Run(ctx context.Context, std streams) error {
 	if most := len(ask.Prompts.Questions) - 1; c.Wording < 0 || c.Wording > most {
 		return usageError{fmt.Errorf("--wording %d: %s has %d paraphrases", c.Wording, ask.Prompts.Task, most)}
 	}
-	data, err := c.read(std)
-	if err != nil {
-		return err
-	}
-	sayBad(std, data)
-	instances, err := annotated(data)
+	data, instances, err := c.annotated(std)
 	if err != nil {
 		return err
 	}
