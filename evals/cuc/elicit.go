@@ -58,21 +58,19 @@ type Answer struct {
 
 // Neither is the probability of a token that is no answer.
 func (a *Answer) Neither() float64 {
-	return math.Max(0, 1-a.Yes.middle()-a.No.middle())
+	return math.Max(0, 1-a.Yes.Middle()-a.No.Middle())
 }
 
 // Bounds are the ends between which a number lies that a backend does not tell exactly. In JSON it is a number,
 // or two.
-type Bounds answers.Bounds
-
-func (b Bounds) middle() float64 { return (b.Lo + b.Hi) / 2 }
+type Bounds = answers.Bounds
 
 // point is what the metrics need of a row.
 func (m *Measured) point(unnormalised bool) Point {
 	if unnormalised {
-		return Point{P: m.Phi.Yes.middle(), NotP: m.NotPhi.Yes.middle(), Label: m.Label}
+		return Point{P: m.Phi.Yes.Middle(), NotP: m.NotPhi.Yes.Middle(), Label: m.Label}
 	}
-	return Point{P: m.Phi.P.middle(), NotP: m.NotPhi.P.middle(), Label: m.Label}
+	return Point{P: m.Phi.P.Middle(), NotP: m.NotPhi.P.Middle(), Label: m.Label}
 }
 
 // tokens returns how many tokens the row's questions have.
@@ -192,7 +190,7 @@ func answer(a *Answers, q question, readings []event.Reading) *Answer {
 	of := readings[q.begin : q.begin+len(a.Yes)+len(a.No)]
 	r := a.pair().Read(of)
 	return &Answer{
-		Yes: Bounds(r.First), No: Bounds(r.Second), P: Bounds(r.Share),
+		Yes: r.First, No: r.Second, P: r.Share,
 		EventP: Bounds(of[0].EventP), // of the token a.Asked, which is the first
 		Tokens: len(q.tokens),
 	}
@@ -209,6 +207,6 @@ func (e *elicitor) constrain(ctx context.Context, row *Measured, readings []even
 	if err != nil {
 		return fmt.Errorf("scoring the constraint of line %d: %w", row.Line, err)
 	}
-	row.WMC, row.Rho, row.CAcc = &Bounds{s.WMC.Lo, s.WMC.Hi}, &Bounds{s.Rho.Lo, s.Rho.Hi}, s.CAcc.String()
+	row.WMC, row.Rho, row.CAcc = &Bounds{Lo: s.WMC.Lo, Hi: s.WMC.Hi}, &Bounds{Lo: s.Rho.Lo, Hi: s.Rho.Hi}, s.CAcc.String()
 	return nil
 }

@@ -362,7 +362,7 @@ func TestTooLong(t *testing.T) {
 
 func TestBoundsJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := Bounds{rapid.Float64().Draw(t, "lo"), rapid.Float64().Draw(t, "hi")}
+		b := Bounds{Lo: rapid.Float64().Draw(t, "lo"), Hi: rapid.Float64().Draw(t, "hi")}
 		text, err := json.Marshal(b)
 		if err != nil {
 			t.Fatal(err)

@@ -3,8 +3,6 @@ package cuc
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/modellog/modellog/evals/bootstrap"
 	"github.com/modellog/modellog/evals/folder"
@@ -92,7 +90,7 @@ func split[T any](kind, title, data string, models []T, most int, draw func(stri
 	var out []folder.Figure
 	parts := (len(models) + most - 1) / most
 	for i := range parts {
-		name, of := kind+"-"+fileName(data), title
+		name, of := kind+"-"+folder.FileName(data), title
 		if parts > 1 {
 			of = fmt.Sprintf("%s (%d of %d)", title, i+1, parts)
 		}
@@ -130,14 +128,4 @@ func publishedFrontier() ([]plots.FrontierPoint, error) {
 		}
 	}
 	return out, nil
-}
-
-// fileName makes a data set's name one that a file can have.
-func fileName(name string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' {
-			return unicode.ToLower(r)
-		}
-		return '-'
-	}, name), "-.")
 }

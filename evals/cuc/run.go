@@ -144,7 +144,7 @@ func Run(ctx context.Context, on Machine, models []string, data []*Data, dir str
 	}
 	// What a run finds out about its models is not known before it.
 	kinds := []manifest.Kind{manifest.OfCommand, manifest.OfData, manifest.OfOption, manifest.OfSeed}
-	claimed, err := folder.Claim(dir, m, kinds, "prompt of ", "answers of ", failureOf)
+	claimed, err := folder.Claim(dir, m, kinds, "prompt of ", "answers of ", folder.FailureOf)
 	if err != nil {
 		return nil, err
 	}
@@ -160,25 +160,22 @@ func Run(ctx context.Context, on Machine, models []string, data []*Data, dir str
 				return nil, err
 			}
 			failures = append(failures, err)
-			m.Options[failureOf+name] = failed.Error()
+			m.Options[folder.FailureOf+name] = failed.Error()
 			continue
 		}
 		var rows []*Measured
 		for _, d := range r.Data {
 			rows = append(rows, d.Rows...)
 		}
-		if err := writeRows(filepath.Join(dir, folder.RowsFile(name, rowsEnding)), rows); err != nil {
+		if err := folder.WriteRows(filepath.Join(dir, folder.RowsFile(name, rowsEnding)), rows); err != nil {
 			return nil, err
 		}
 		results = append(results, r)
 		count(m, r, o)
 	}
-	failure := errors.Join(failures...)
+	failure := folder.Partial(dir, len(models), failures)
 	if len(results) == 0 {
 		return nil, failure
-	}
-	if len(failures) > 0 {
-		failure = fmt.Errorf("%w\n%s is of the other %d of %d models; the same command asks again", failure, dir, len(results), len(models))
 	}
 	// A figure that cannot be drawn is no reason to be without the manifest.
 	tabled, err := writeRun(results, o, dir)
@@ -191,9 +188,6 @@ func Run(ctx context.Context, on Machine, models []string, data []*Data, dir str
 	m.Seconds = time.Since(m.Started).Seconds()
 	return results, errors.Join(failure, m.Save(filepath.Join(dir, folder.ManifestFile)))
 }
-
-// failureOf begins the name of an option that says why a model could not be asked.
-const failureOf = "failure of "
 
 // modelError is the failure of a model, which is none of the run.
 type modelError struct{ error }

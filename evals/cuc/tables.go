@@ -284,8 +284,8 @@ func (t *tables) rows() {
 			var neither, yes, notYes, tokens float64
 			for _, m := range d.measured(t.first) {
 				neither += m.Phi.Neither() + m.NotPhi.Neither()
-				yes += m.Phi.Yes.middle()
-				notYes += m.NotPhi.Yes.middle()
+				yes += m.Phi.Yes.Middle()
+				notYes += m.NotPhi.Yes.Middle()
 				tokens += float64(m.tokens())
 			}
 			n := float64(measured)
@@ -543,7 +543,7 @@ func (t *tables) constraints() {
 			}
 			n := float64(len(rows))
 			var c, v, hidden, seen float64
-			var p, q, rho, consistent Bounds
+			var p, q, rho, consistent mean
 			for _, m := range rows {
 				pt := m.point(t.o.Unnormalised)
 				violation := Violation(pt.P, pt.NotP)
@@ -554,9 +554,9 @@ func (t *tables) constraints() {
 				rho.add(*m.Rho, n)
 				switch m.CAcc {
 				case "consistent":
-					consistent.add(Bounds{100, 100}, n)
+					consistent.add(Bounds{Lo: 100, Hi: 100}, n)
 				case "undecided":
-					consistent.add(Bounds{0, 100}, n)
+					consistent.add(Bounds{Lo: 0, Hi: 100}, n)
 				}
 				if violation <= rounding && m.CAcc == "inconsistent" {
 					hidden += 100 / n
@@ -581,10 +581,13 @@ func (t *tables) constraints() {
 	t.add(x, "")
 }
 
+// mean is that of bounds.
+type mean Bounds
+
 // add adds an n-th part of bounds.
-func (b *Bounds) add(x Bounds, n float64) {
-	b.Lo += x.Lo / n
-	b.Hi += x.Hi / n
+func (m *mean) add(x Bounds, n float64) {
+	m.Lo += x.Lo / n
+	m.Hi += x.Hi / n
 }
 
-func (b Bounds) cell(decimals int) table.Cell { return table.Interval(b.Lo, b.Hi, decimals) }
+func (m mean) cell(decimals int) table.Cell { return table.Interval(m.Lo, m.Hi, decimals) }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/google/renameio/v2"
 
@@ -46,6 +47,28 @@ func RowsFile(model, ending string) string {
 		}
 		return r
 	}, model) + ending
+}
+
+// FileName makes the name of data or of a model one that a figure's file can have.
+func FileName(name string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' {
+			return unicode.ToLower(r)
+		}
+		return '-'
+	}, name), "-.")
+}
+
+// FailureOf begins the name of an option of the manifest that says why a model could not be asked.
+const FailureOf = "failure of "
+
+// Partial is the error of a run of so many models of which some failed, nil where none did.
+func Partial(dir string, models int, failures []error) error {
+	err := errors.Join(failures...)
+	if ended := models - len(failures); err != nil && ended > 0 {
+		return fmt.Errorf("%w\n%s is of the other %d of %d models; the same command asks again", err, dir, ended, models)
+	}
+	return err
 }
 
 // CheckModels refuses models whose files of rows would have one name.

@@ -87,3 +87,17 @@ func TestClaimOnce(t *testing.T) {
 		third.End(nil)
 	}
 }
+
+// The error of a run of which models failed names each, and how many are left.
+func TestPartial(t *testing.T) {
+	if err := folder.Partial("run", 2, nil); err != nil {
+		t.Error(err)
+	}
+	broken := errors.New("broken")
+	if err := folder.Partial("run", 1, []error{broken}); !errors.Is(err, broken) || strings.Contains(err.Error(), "other") {
+		t.Errorf("of one model: %v", err)
+	}
+	if err := folder.Partial("run", 3, []error{broken, errors.New("away")}); !errors.Is(err, broken) || !strings.Contains(err.Error(), "away\nrun is of the other 1 of 3 models") {
+		t.Errorf("of three: %v", err)
+	}
+}

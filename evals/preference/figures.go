@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode"
 
 	"github.com/modellog/modellog/evals/correlation"
 	"github.com/modellog/modellog/evals/folder"
@@ -55,7 +54,7 @@ func Figures(results []*Result, o RunOptions) ([]folder.Figure, error) {
 		}
 		if p, ok := heat(name, r.Data, judged); ok {
 			f, err := plots.NewPreferences(p)
-			if err := add("judgements-"+fileName(name)+"-"+fileName(r.Data), f, err); err != nil {
+			if err := add("judgements-"+folder.FileName(name)+"-"+folder.FileName(r.Data), f, err); err != nil {
 				return nil, err
 			}
 		}
@@ -100,7 +99,7 @@ func Figures(results []*Result, o RunOptions) ([]folder.Figure, error) {
 	for _, set := range sets {
 		if c := curves[set]; len(c) > 0 {
 			f, err := plots.NewTransitivity("s_tran(K) over K, "+set, c)
-			if err := add("transitivity-"+fileName(set), f, err); err != nil {
+			if err := add("transitivity-"+folder.FileName(set), f, err); err != nil {
 				return nil, err
 			}
 		}
@@ -115,7 +114,7 @@ func Figures(results []*Result, o RunOptions) ([]folder.Figure, error) {
 				continue
 			}
 			f, err := plots.NewScatter(s.title, s.x, s.y, []plots.ScatterPanel{{Title: set, Note: s.note(), Points: s.points}})
-			if err := add(s.name+fileName(set), f, err); err != nil {
+			if err := add(s.name+folder.FileName(set), f, err); err != nil {
 				return nil, err
 			}
 		}
@@ -224,14 +223,4 @@ func matrix(m *Judgements, n int) [][]float64 {
 		}
 	}
 	return out
-}
-
-// fileName makes a name one that a file can have.
-func fileName(name string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' {
-			return unicode.ToLower(r)
-		}
-		return '-'
-	}, name), "-.")
 }

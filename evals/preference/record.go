@@ -1,17 +1,11 @@
 package preference
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/modellog/modellog/evals/answers"
+	"github.com/modellog/modellog/evals/folder"
 )
 
 // Status says what became of a judgement.
@@ -67,69 +61,8 @@ func (r *Row) neither() float64 {
 	return answers.Reading{First: *r.A, Second: *r.B}.Neither()
 }
 
-// encodeLine writes a value as a line of JSON.
-func encodeLine(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
-}
-
-// writeLines writes values as JSON lines. The file has its name when it is complete, not before.
-func writeLines[T any](path string, lines []T) error {
-	var b bytes.Buffer
-	for _, l := range lines {
-		if err := encodeLine(&b, l); err != nil {
-			return fmt.Errorf("writing %s: %w", path, err)
-		}
-	}
-	if err := renameio.WriteFile(path, b.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return nil
-}
-
-const (
-	maxLine = 1 << 20 // bytes
-	maxRows = 20_000_000
-)
-
 // ReadRows reads a file of rows that a run wrote.
-func ReadRows(path string) ([]*Row, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading a run's rows: %w", err)
-	}
-	defer f.Close()
-	rows, err := decodeRows(f)
-	if err != nil {
-		return nil, fmt.Errorf("reading a run's rows: %s: %w", path, err)
-	}
-	return rows, nil
-}
-
-func decodeRows(r io.Reader) ([]*Row, error) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxLine)
-	var rows []*Row
-	n := 0
-	for lines.Scan() {
-		if n++; n > maxRows {
-			return nil, fmt.Errorf("line %d: at most %d rows are read", n, maxRows)
-		}
-		row := new(Row)
-		if err := json.Unmarshal(lines.Bytes(), row); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
-		}
-		if err := row.check(); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
-		}
-		rows = append(rows, row)
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", n+1, err)
-	}
-	return rows, nil
-}
+func ReadRows(path string) ([]*Row, error) { return folder.ReadRows(path, (*Row).check) }
 
 // check refuses what no run writes.
 func (r *Row) check() error {

@@ -200,7 +200,7 @@ func TestShippedTables(t *testing.T) {
 				t.Fatal(err)
 			}
 			again := t.TempDir()
-			if err := WriteRun(results, RunOptions{}, again); err != nil {
+			if _, err := writeRun(results, RunOptions{}, again); err != nil {
 				t.Fatal(err)
 			}
 			for _, ending := range []string{".txt", ".csv", ".md", ".tex"} {

@@ -225,7 +225,7 @@ func Run(ctx context.Context, on Machine, models []string, data *Dataset, dir st
 	}
 	// What a run finds out about its models is not known before it.
 	kinds := []manifest.Kind{manifest.OfCommand, manifest.OfData, manifest.OfOption, manifest.OfSeed}
-	claimed, err := folder.Claim(dir, m, kinds, "prompt of ", "labels of ", "reading of ", failureOf)
+	claimed, err := folder.Claim(dir, m, kinds, "prompt of ", "labels of ", "reading of ", folder.FailureOf)
 	if err != nil {
 		return nil, err
 	}
@@ -238,18 +238,15 @@ func Run(ctx context.Context, on Machine, models []string, data *Dataset, dir st
 		}
 		if err != nil {
 			failures = append(failures, fmt.Errorf("asking %s: %w", name, err))
-			m.Options[failureOf+modelKey(name)] = err.Error()
+			m.Options[folder.FailureOf+modelKey(name)] = err.Error()
 			continue
 		}
 		results = append(results, r)
 		countRun(m, r)
 	}
-	failure := errors.Join(failures...)
+	failure := folder.Partial(dir, len(models), failures)
 	if len(results) == 0 {
 		return nil, failure
-	}
-	if len(failures) > 0 {
-		failure = fmt.Errorf("%w\n%s is of the other %d of %d models; the same command asks again", failure, dir, len(results), len(models))
 	}
 	// A figure that cannot be drawn is no reason to be without the manifest.
 	tabled, err := writeRun(results, o, dir)
@@ -273,9 +270,6 @@ func Run(ctx context.Context, on Machine, models []string, data *Dataset, dir st
 	}
 	return results, failure
 }
-
-// failureOf begins the name of an option that says why a model could not be asked.
-const failureOf = "failure of "
 
 // modelKey is what options call a model: its name without the folders that its file is in.
 func modelKey(name string) string { return strings.TrimPrefix(folder.ModelName(name), "gguf:") }
@@ -463,11 +457,11 @@ func runModel(ctx context.Context, on Machine, name string, data *Dataset, chose
 		return nil, err
 	}
 	if r.Samples != nil {
-		if err := writeLines(filepath.Join(dir, strings.Replace(folder.RowsFile(name, rowsEnding), "rows-", "samples-", 1)), r.Samples); err != nil {
+		if err := folder.WriteRows(filepath.Join(dir, strings.Replace(folder.RowsFile(name, rowsEnding), "rows-", "samples-", 1)), r.Samples); err != nil {
 			return nil, err
 		}
 	}
-	if err := writeLines(rows, r.Rows); err != nil {
+	if err := folder.WriteRows(rows, r.Rows); err != nil {
 		return nil, err
 	}
 	return r, kept.close()

@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/modellog/modellog/evals/folder"
 )
 
 // journal is what a run has made so far of one model, line by line, so that one that is broken off loses nothing. Its
@@ -87,7 +89,7 @@ func readJournal(path, of string) (lines [][]byte, size int64, err error) {
 // add writes a line in one call, so that it is there when the program is killed.
 func (j *journal) add(v any) error {
 	var b bytes.Buffer
-	if err := encodeLine(&b, v); err != nil {
+	if err := folder.EncodeRow(&b, v); err != nil {
 		return err
 	}
 	if _, err := j.f.Write(b.Bytes()); err != nil {

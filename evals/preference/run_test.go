@@ -421,7 +421,7 @@ func FuzzRows(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		rows, err := decodeRows(bytes.NewReader(text))
+		rows, err := folder.DecodeRows(bytes.NewReader(text), (*Row).check)
 		if err != nil {
 			return
 		}

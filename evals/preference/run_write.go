@@ -7,13 +7,8 @@ import (
 	"github.com/modellog/modellog/evals/table"
 )
 
-// WriteRun writes the tables and then the figures of results into a folder.
-func WriteRun(results []*Result, o RunOptions, dir string) error {
-	_, err := writeRun(results, o, dir)
-	return err
-}
-
-// writeRun reports whether it came as far as the figures.
+// writeRun writes the tables and then the figures of results into a folder, and reports whether it came as far as the
+// figures.
 func writeRun(results []*Result, o RunOptions, dir string) (tabled bool, err error) {
 	tables, err := Tables(results, o)
 	if err != nil {
@@ -26,7 +21,7 @@ func writeRun(results []*Result, o RunOptions, dir string) (tabled bool, err err
 	if err != nil {
 		return true, fmt.Errorf("the figures: %w", err)
 	}
-	return true, folder.Write(dir, tables, figures)
+	return true, folder.WriteFigures(dir, figures)
 }
 
 // rowsTable says what became of the judgements that were asked for, and what reading them took.

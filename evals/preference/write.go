@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/modellog/modellog/evals/folder"
 	"github.com/modellog/modellog/evals/table"
 	"github.com/modellog/modellog/notebooks/published"
 )
@@ -38,7 +39,7 @@ func WritePlain(w io.Writer, all []*Instance) error {
 		for _, c := range in.Comparisons {
 			row.Comparisons = append(row.Comparisons, comparison{in.Items[c.I].ID, in.Items[c.J].ID, c.P})
 		}
-		if err := encodeLine(w, row); err != nil {
+		if err := folder.EncodeRow(w, row); err != nil {
 			return fmt.Errorf("writing instances: %w", err)
 		}
 	}
