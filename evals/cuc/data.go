@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/modellog/modellog/internal/regular"
 )
 
 // Example is an example of a data set. One that cannot be asked has Bad, and nothing else but its line and, if the
@@ -58,7 +59,7 @@ func Read(kind Kind, path string) (*Data, error) {
 	if name := strings.TrimSuffix(base, filepath.Ext(base)); kind == Plain && (name == "" || len(name) > maxNameBytes || checkText("name", name) != nil || strings.Contains(name, "\n")) {
 		return nil, fmt.Errorf("reading examples: %q: the data set is called like the file without its ending, which takes from 1 to %d bytes of text; rename the file", path, maxNameBytes)
 	}
-	f, err := openRegular(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading examples: %w", err)
 	}
@@ -97,21 +98,6 @@ func Read(kind Kind, path string) (*Data, error) {
 		return nil, fmt.Errorf("reading examples: %s has no row that can be asked, of %d%s", path, d.Rows, why)
 	}
 	return d, nil
-}
-
-// openRegular opens a file, and nothing else: a named pipe that nobody writes to would be waited for without end, and
-// of one that somebody does nothing would be left for the digest in the manifest.
-func openRegular(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case info.IsDir():
-		return nil, fmt.Errorf("%s is a folder; name a file", path)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file (a pipe or a device); write what it gives into a file, and name that", path)
-	}
-	return os.Open(path)
 }
 
 // Draw leaves n of the rows, drawn with a seed without replacement and kept in the file's order. All are

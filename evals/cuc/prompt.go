@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/modellog/modellog/evals/answers"
+	"github.com/modellog/modellog/internal/regular"
 	"github.com/modellog/modellog/lm"
 )
 
@@ -103,7 +104,7 @@ const maxPromptBytes = 64 << 10
 
 // readSome reads a file as far as is needed to see that it is too long for a prompt.
 func readSome(path string) ([]byte, error) {
-	f, err := openRegular(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -164,6 +164,9 @@ func readPrompt(dir fs.FS, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if !fi.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is no regular file; write its text into one", name)
+	}
 	if fi.Size() > maxPrompt {
 		return "", fmt.Errorf("%s has %d bytes; a prompt has at most %d", name, fi.Size(), maxPrompt)
 	}

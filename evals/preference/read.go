@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/modellog/modellog/internal/regular"
 )
 
 // Kind is a form of data.
@@ -101,16 +102,11 @@ func readData(kind Kind, path string, o ReadOptions) (*Dataset, ReadCounts, erro
 		}
 		return d, c, count(d.Instances, &c)
 	}
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, c, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil {
-		return nil, c, err
-	} else if info.IsDir() {
-		return nil, c, errors.New("it is a folder; give the file in it")
-	}
 	switch kind {
 	case NovelEval:
 		if o.Qrels == "" {

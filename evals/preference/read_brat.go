@@ -9,11 +9,12 @@ import (
 	"io/fs"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/modellog/modellog/internal/regular"
 )
 
 // readStories reads the stories of a folder and those below it: name.txt has a story and name.ann its events and
@@ -73,7 +74,7 @@ func readStories(dir string, least int) ([]*Instance, ReadCounts, error) {
 }
 
 func readAll(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return "", err
 	}

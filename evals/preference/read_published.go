@@ -7,14 +7,15 @@ import (
 	"html"
 	"io"
 	"math"
-	"os"
 	"strconv"
 	"strings"
+
+	"github.com/modellog/modellog/internal/regular"
 )
 
 // readQrels reads relevance in the form of TREC: query, Q0, passage and relevance.
 func readQrels(path string) (map[string]map[string]float64, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("the relevance of passages: %w", err)
 	}
