@@ -82,9 +82,7 @@ func NewReliability(title string, panels []ReliabilityPanel) (*Figure, error) {
 		body: func(c draw.Canvas) {
 			for i, p := range each {
 				cell := tile(c, rows, columns, i, 10)
-				sty := style(textSize, ink)
-				sty.YAlign = text.YTop
-				c.FillText(sty, vg.Point{X: cell.Min.X + 4, Y: cell.Max.Y}, fit(panels[i].Title, sty, cell.Size().X-4))
+				tileTitle(c, cell, panels[i].Title)
 				p.Draw(draw.Crop(cell, 0, 0, 0, -1.6*textSize))
 			}
 		},

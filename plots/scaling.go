@@ -126,9 +126,7 @@ func NewScaling(title string, panels []ScalingPanel) (*Figure, error) {
 			}
 			for i, p := range each {
 				cell := tile(c, rows, columns, i, 10)
-				sty := style(textSize, ink)
-				sty.YAlign = text.YTop
-				c.FillText(sty, vg.Point{X: cell.Min.X + 4, Y: cell.Max.Y}, fit(panels[i].Title, sty, cell.Size().X-4))
+				tileTitle(c, cell, panels[i].Title)
 				p.Draw(draw.Crop(cell, 0, 0, 0, -1.6*textSize))
 			}
 		},
@@ -183,6 +181,13 @@ func tile(c draw.Canvas, rows, columns, i int, gap vg.Length) draw.Canvas {
 	h := (c.Size().Y - vg.Length(rows-1)*gap) / vg.Length(rows)
 	x, y := vg.Length(i%columns)*(w+gap), vg.Length(i/columns)*(h+gap)
 	return draw.Crop(c, x, x+w-c.Size().X, c.Size().Y-y-h, -y)
+}
+
+// tileTitle writes a tile's title at its top.
+func tileTitle(c draw.Canvas, tile draw.Canvas, title string) {
+	sty := style(textSize, ink)
+	sty.YAlign = text.YTop
+	c.FillText(sty, vg.Point{X: tile.Min.X + 4, Y: tile.Max.Y}, fit(title, sty, tile.Size().X-4))
 }
 
 // sizeAxis makes an axis of log₁₀ of sizes. One size alone gets room on both sides.

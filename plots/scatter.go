@@ -115,10 +115,8 @@ func NewScatter(title, xLabel, yLabel string, panels []ScatterPanel) (*Figure, e
 		body: func(c draw.Canvas) {
 			for i, p := range each {
 				cell := tile(c, rows, columns, i, 10)
-				sty := style(textSize, ink)
-				sty.YAlign = text.YTop
-				c.FillText(sty, vg.Point{X: cell.Min.X + 4, Y: cell.Max.Y}, fit(panels[i].Title, sty, cell.Size().X-4))
-				sty = style(tickSize, faint)
+				tileTitle(c, cell, panels[i].Title)
+				sty := style(tickSize, faint)
 				sty.YAlign, sty.XAlign = text.YTop, text.XLeft
 				at := vg.Point{X: cell.Min.X + 4, Y: cell.Max.Y - 1.3*textSize}
 				c.FillText(sty, at, fit(panels[i].Note, sty, cell.Size().X-4))

@@ -115,12 +115,3 @@ func (g Graph) cycleAmong(in []bool) []int {
 
 // Has reports whether there is an edge from i to j.
 func (g Graph) Has(i, j int) bool { _, ok := slices.BinarySearch(g[i], j); return ok }
-
-// Edges is their number.
-func (g Graph) Edges() int {
-	n := 0
-	for _, to := range g {
-		n += len(to)
-	}
-	return n
-}
