@@ -19,6 +19,8 @@ var rooms = map[string][]string{
 	"notebooks/published": nil,
 	"internal":            {"lm"},
 
+	"internal/modeltest/engine": {"lm/gguf", "lm/store"},
+
 	"lm":             nil,
 	"lm/tokens":      {"lm"},
 	"lm/chat":        {"lm", "lm/tokens"},
@@ -38,12 +40,13 @@ var rooms = map[string][]string{
 	"kernel/connect":        {"lang/syntax"},
 	"kernel/internal/bench": {"kernel", "lm/store"},
 
-	"evals/wordnet":   nil,
-	"evals/bootstrap": nil,
-	"evals/manifest":  {"calibrate", "lm"},
-	"evals/table":     {"notebooks/published"},
-	"evals/folder":    {"evals/manifest", "evals/table", "lm", "plots"},
-	"evals":           {"calibrate", "evals/bootstrap", "evals/folder", "evals/manifest", "evals/table", "evals/wordnet", "event", "lang", "lang/syntax", "lm", "lm/chat", "logic", "notebooks/published", "plots"},
+	"evals/wordnet":           nil,
+	"evals/bootstrap":         nil,
+	"evals/manifest":          {"calibrate", "lm"},
+	"evals/table":             {"notebooks/published"},
+	"evals/folder":            {"evals/manifest", "evals/table", "lm", "plots"},
+	"evals/folder/foldertest": {"evals/folder", "notebooks/published"},
+	"evals":                   {"calibrate", "evals/bootstrap", "evals/folder", "evals/manifest", "evals/table", "evals/wordnet", "event", "lang", "lang/syntax", "lm", "lm/chat", "logic", "notebooks/published", "plots"},
 
 	".":     {"calibrate", "kernel/connect", "lang/syntax", "lm", "logic"}, // without the engine, and light to link
 	"local": {".", "kernel/connect", "lang", "lm", "lm/open", "lm/store"},

@@ -16,32 +16,10 @@ import (
 	"github.com/modellog/modellog/calibrate"
 	"github.com/modellog/modellog/event"
 	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/internal/modeltest/engine"
 	"github.com/modellog/modellog/lm"
-	"github.com/modellog/modellog/lm/gguf"
-	"github.com/modellog/modellog/lm/store"
 	"github.com/modellog/modellog/logic"
 )
-
-var opened = map[string]lm.Model{}
-
-// open opens a reference model once for all tests.
-func open(t testing.TB, r modeltest.Reference) lm.Model {
-	t.Helper()
-	if m := opened[r.Name]; m != nil {
-		return m
-	}
-	path := r.Path(t)
-	dir, err := store.CacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := gguf.Open(context.Background(), path, gguf.Options{Name: r.Name, Digest: r.SHA256, Precision: gguf.Exact, CacheDir: dir, Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened[r.Name] = m
-	return m
-}
 
 // memory is a cache in memory.
 type memory struct {
@@ -99,7 +77,7 @@ func resolve(t testing.TB, r *event.Reader, events ...event.Event) []event.Step 
 func TestReadAgainstOracle(t *testing.T) {
 	for _, ref := range modeltest.All {
 		t.Run(ref.Name, func(t *testing.T) {
-			r := &event.Reader{Model: open(t, ref), Cache: &memory{}}
+			r := &event.Reader{Model: engine.Open(t, ref), Cache: &memory{}}
 			var steps []event.Step
 			var want []float64
 			var of []modeltest.Reading
@@ -138,7 +116,7 @@ func TestReadAgainstOracle(t *testing.T) {
 // A second look does not run the model, whatever the calibration; a new target
 // or a new threshold does.
 func TestCache(t *testing.T) {
-	model := &counted{Model: open(t, modeltest.SmolLM)}
+	model := &counted{Model: engine.Open(t, modeltest.SmolLM)}
 	r := &event.Reader{Model: model, Cache: &memory{}}
 	steps := resolve(t, r,
 		event.Event{Prefix: "A robin is a type of", Target: "bird"},
@@ -176,7 +154,7 @@ func TestCache(t *testing.T) {
 // What was read before an interruption is kept.
 func TestInterruptedReadingIsKept(t *testing.T) {
 	cache := &memory{}
-	model := &counted{Model: open(t, modeltest.SmolLM)}
+	model := &counted{Model: engine.Open(t, modeltest.SmolLM)}
 	r := &event.Reader{Model: model, Cache: cache}
 	var events []event.Event
 	for i := range 200 { // more than one batch of the engine
@@ -205,7 +183,7 @@ func TestInterruptedReadingIsKept(t *testing.T) {
 // Rows that are damaged, or of another shape, are read anew.
 func TestDamagedRows(t *testing.T) {
 	cache := &memory{}
-	model := &counted{Model: open(t, modeltest.SmolLM)}
+	model := &counted{Model: engine.Open(t, modeltest.SmolLM)}
 	r := &event.Reader{Model: model, Cache: cache}
 	steps := resolve(t, r, event.Event{Prefix: "Water boils at 100 degrees", Target: "Celsius"})
 	want, err := r.Read(t.Context(), steps, calibrate.Default())
@@ -238,7 +216,7 @@ func TestDamagedRows(t *testing.T) {
 // beginning-of-sequence token the first token has no probability, and that is an
 // error.
 func TestResolve(t *testing.T) {
-	smol := &event.Reader{Model: open(t, modeltest.SmolLM)}
+	smol := &event.Reader{Model: engine.Open(t, modeltest.SmolLM)}
 	none := ""
 	for _, test := range []struct {
 		event  event.Event
@@ -290,7 +268,7 @@ func TestResolve(t *testing.T) {
 // On a model whose metadata asks for it, BOS comes once and first, also in front
 // of an empty prefix, and text that spells it is text.
 func TestBOS(t *testing.T) {
-	model := open(t, modeltest.Gemma)
+	model := engine.Open(t, modeltest.Gemma)
 	r := &event.Reader{Model: model}
 	bos := model.Info().BOS
 	for _, prefix := range []string{"", "Paris is in", "<bos>Paris is in"} {
@@ -310,7 +288,7 @@ func TestBOS(t *testing.T) {
 // Long targets are not preferred: by the chain rule over tokens, whichever way the
 // text is cut, a long target is the product of its tokens' probabilities, each after those before it.
 func TestChainRule(t *testing.T) {
-	r := &event.Reader{Model: open(t, modeltest.SmolLM)}
+	r := &event.Reader{Model: engine.Open(t, modeltest.SmolLM)}
 	raw := calibrate.Calibration{Method: calibrate.Raw}
 	sum := func(steps []event.Step) float64 {
 		readings, err := r.Read(t.Context(), steps, raw)
@@ -338,7 +316,7 @@ func TestChainRule(t *testing.T) {
 }
 
 func TestTop(t *testing.T) {
-	model := &counted{Model: open(t, modeltest.SmolLM)}
+	model := &counted{Model: engine.Open(t, modeltest.SmolLM)}
 	r := &event.Reader{Model: model, Cache: &memory{}}
 	for _, reading := range modeltest.SmolLM.Readings(t)[:5] {
 		for range 2 { // from the model, and from the cache
@@ -431,7 +409,7 @@ func (m *remembering) Read(ctx context.Context, prefixes [][]lm.Token, yield fun
 func TestIntervalsHoldTheTruth(t *testing.T) {
 	for _, ref := range modeltest.All {
 		t.Run(ref.Name, func(t *testing.T) {
-			model := &remembering{open(t, ref), make(map[string][]float32)}
+			model := &remembering{engine.Open(t, ref), make(map[string][]float32)}
 			if err := model.Read(t.Context(), modeltest.Prefixes(t, model), func(int, lm.Distribution) error { return nil }); err != nil {
 				t.Fatal(err)
 			}
@@ -549,7 +527,7 @@ func formula(t *rapid.T, n, depth int) *logic.Formula {
 
 // Many calibrations cost one reading of each prefix, and each gives what it gives alone.
 func TestReadUnder(t *testing.T) {
-	m := &counted{Model: open(t, modeltest.SmolLM)}
+	m := &counted{Model: engine.Open(t, modeltest.SmolLM)}
 	r := &event.Reader{Model: m, Cache: &memory{}}
 	steps := resolve(t, r,
 		event.Event{Prefix: "A robin is a type of", Target: "bird"},
@@ -584,7 +562,7 @@ func TestReadUnder(t *testing.T) {
 // A reading that goes on after an interruption says to the last digit what one says
 // that was never interrupted.
 func TestInterruptedIsIdentical(t *testing.T) {
-	m := open(t, modeltest.SmolLM)
+	m := engine.Open(t, modeltest.SmolLM)
 	r := &event.Reader{Model: m, Cache: &memory{}}
 	var steps []event.Step
 	for i := range 80 {
@@ -626,7 +604,7 @@ func TestInterruptedIsIdentical(t *testing.T) {
 // What has once been said of a prefix stays the same when more is asked of it in other
 // company.
 func TestMoreIsAsked(t *testing.T) {
-	m := open(t, modeltest.SmolLM)
+	m := engine.Open(t, modeltest.SmolLM)
 	r := &event.Reader{Model: m, Cache: &memory{}}
 	first := resolve(t, r, event.Event{Prefix: "A robin is a type of", Target: "bird"}, event.Event{Prefix: "The number 7 is a type of", Target: "number"})
 	before, err := r.Read(t.Context(), first, calibrate.Default())
@@ -658,7 +636,7 @@ func TestMoreIsAsked(t *testing.T) {
 
 // Prefetching reads once what is asked for afterwards, and nothing where nothing could be kept.
 func TestPrefetch(t *testing.T) {
-	m := &counted{Model: open(t, modeltest.SmolLM)}
+	m := &counted{Model: engine.Open(t, modeltest.SmolLM)}
 	r := &event.Reader{Model: m, Cache: &memory{}}
 	steps := resolve(t, r, event.Event{Prefix: "A robin is a type of", Target: "bird"})
 	cals := []calibrate.Calibration{calibrate.Default()}

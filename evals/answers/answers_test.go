@@ -12,24 +12,9 @@ import (
 	"github.com/modellog/modellog/calibrate"
 	"github.com/modellog/modellog/event"
 	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/internal/modeltest/engine"
 	"github.com/modellog/modellog/lm"
-	"github.com/modellog/modellog/lm/gguf"
-	"github.com/modellog/modellog/lm/store"
 )
-
-func openModel(t testing.TB, r modeltest.Reference) *gguf.Model {
-	t.Helper()
-	dir, err := store.CacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := gguf.Open(t.Context(), r.Path(t), gguf.Options{Name: r.Name, Digest: r.SHA256, Precision: gguf.Exact, CacheDir: dir, Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { m.Close() })
-	return m
-}
 
 // cases are the spellings with a space and without, as they are and in small letters.
 func cases(names [2]string) (out [][2]string) {
@@ -42,7 +27,7 @@ func cases(names [2]string) (out [][2]string) {
 // Each answer has as many tokens as the other, all whole spellings, none of both.
 func TestFind(t *testing.T) {
 	for _, r := range modeltest.All {
-		m := openModel(t, r)
+		m := engine.Open(t, r)
 		for _, names := range [][2]string{{"A", "B"}, {"YES", "NO"}, {"True", "False"}} {
 			p, err := Find(t.Context(), m, names, cases(names))
 			if err != nil {
@@ -70,7 +55,7 @@ func TestFind(t *testing.T) {
 
 // SmolLM2 has "YES" only in parts, and "NO" in one: both are left out.
 func TestFindPairs(t *testing.T) {
-	m := openModel(t, modeltest.SmolLM)
+	m := engine.Open(t, modeltest.SmolLM)
 	names := [2]string{"YES", "NO"}
 	p, err := Find(t.Context(), m, names, [][2]string{{"YES", "NO"}, {"Yes", "No"}, {"Yes", "No"}})
 	if err != nil {
@@ -103,7 +88,7 @@ func TestFindPairs(t *testing.T) {
 // What is read is the softmax of the whole distribution, summed over the tokens.
 func TestRead(t *testing.T) {
 	for _, r := range modeltest.All {
-		m := openModel(t, r)
+		m := engine.Open(t, r)
 		a, err := NewAsker(t.Context(), m, Auto, false)
 		if err != nil {
 			t.Fatal(err)
@@ -214,11 +199,11 @@ func TestShare(t *testing.T) {
 
 // A base model is asked in no conversation.
 func TestAsker(t *testing.T) {
-	gemma := openModel(t, modeltest.Gemma)
+	gemma := engine.Open(t, modeltest.Gemma)
 	if _, err := NewAsker(t.Context(), gemma, Chat, false); err == nil || !strings.Contains(err.Error(), "no chat template") {
 		t.Error(err)
 	}
-	a, err := NewAsker(t.Context(), openModel(t, modeltest.SmolLM), Chat, false)
+	a, err := NewAsker(t.Context(), engine.Open(t, modeltest.SmolLM), Chat, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,24 +14,9 @@ import (
 	"github.com/modellog/modellog/calibrate"
 	"github.com/modellog/modellog/event"
 	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/internal/modeltest/engine"
 	"github.com/modellog/modellog/lm"
-	"github.com/modellog/modellog/lm/gguf"
-	"github.com/modellog/modellog/lm/store"
 )
-
-func openModel(t testing.TB, r modeltest.Reference) *gguf.Model {
-	t.Helper()
-	dir, err := store.CacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := gguf.Open(t.Context(), r.Path(t), gguf.Options{Name: r.Name, Digest: r.SHA256, Precision: gguf.Exact, CacheDir: dir, Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { m.Close() })
-	return m
-}
 
 // own are examples of our own writing.
 const own = "premises,phi,not_phi,label\n" +
@@ -41,7 +26,7 @@ const own = "premises,phi,not_phi,label\n" +
 
 // A base model is asked by a text and a model with a template in a conversation; the style can be chosen.
 func TestStyles(t *testing.T) {
-	gemma, smol := openModel(t, modeltest.Gemma), openModel(t, modeltest.SmolLM)
+	gemma, smol := engine.Open(t, modeltest.Gemma), engine.Open(t, modeltest.SmolLM)
 	for _, x := range []struct {
 		m     lm.Model
 		style Style
@@ -91,7 +76,7 @@ func TestAnswers(t *testing.T) {
 		return form + strings.Repeat(", space", len(text)-len(strings.TrimLeft(text, " ")))
 	}
 	for _, r := range modeltest.All {
-		m := openModel(t, r)
+		m := engine.Open(t, r)
 		single := func(text string) bool {
 			_, tokens, err := lm.Continue(t.Context(), m, "Answer:", text)
 			return err == nil && len(tokens) == 1
@@ -142,7 +127,7 @@ func TestAnswers(t *testing.T) {
 	}
 	// SmolLM2 has YES only in parts, and so NO, which it has, does not count either; and nothing of Entailed and
 	// Refuted, as the first format an error and as another one a note.
-	smol := openModel(t, modeltest.SmolLM)
+	smol := engine.Open(t, modeltest.SmolLM)
 	a, err := findAnswers(t.Context(), smol, Formats[0], ChatStyle)
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +149,7 @@ func TestAnswers(t *testing.T) {
 // What is measured of an example is what another way to the same numbers gives: the whole distribution after
 // each question, its softmax summed over the answers' tokens, and the constraint by its closed form.
 func TestElicit(t *testing.T) {
-	m := openModel(t, modeltest.SmolLM)
+	m := engine.Open(t, modeltest.SmolLM)
 	d, err := Read(Plain, write(t, "own.csv", own))
 	if err != nil {
 		t.Fatal(err)
@@ -290,7 +275,7 @@ func (m narrow) Read(ctx context.Context, prefixes [][]lm.Token, yield func(int,
 // Of a backend that tells less, the bounds have the exact values within; where they are too wide the row is
 // counted and says why.
 func TestBoundsOfServers(t *testing.T) {
-	m := openModel(t, modeltest.SmolLM)
+	m := engine.Open(t, modeltest.SmolLM)
 	d, err := Read(Plain, write(t, "own.csv", own))
 	if err != nil {
 		t.Fatal(err)
@@ -336,7 +321,7 @@ func TestBoundsOfServers(t *testing.T) {
 
 // A question that is too long for the model is a bad row, and the others are asked.
 func TestTooLong(t *testing.T) {
-	m := openModel(t, modeltest.SmolLM)
+	m := engine.Open(t, modeltest.SmolLM)
 	long := strings.Repeat("The ferry sails on Mondays. ", m.Info().Context/4)
 	d, err := Read(Plain, write(t, "own.csv", own+long+",The ferry sails.,The ferry does not sail.,true\n"))
 	if err != nil {
@@ -399,7 +384,7 @@ func TestPremisesAreRead(t *testing.T) {
 		}
 		d.Draw(304, DefaultSeed)
 		for _, r := range modeltest.All {
-			m := openModel(t, r)
+			m := engine.Open(t, r)
 			a, err := newAsker(t.Context(), m, DefaultPrompts(), AutoStyle)
 			if err != nil {
 				t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/modellog/modellog/evals/folder"
+	"github.com/modellog/modellog/evals/folder/foldertest"
 	"github.com/modellog/modellog/evals/manifest"
 	"github.com/modellog/modellog/internal/modeltest"
 )
@@ -93,7 +94,7 @@ func TestKilled(t *testing.T) {
 	if said, err := start(cache, out).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	want, got := files(t, whole), files(t, out)
+	want, got := foldertest.Files(t, whole), foldertest.Files(t, out)
 	if len(want) < 7 || len(want) != len(got) {
 		t.Errorf("%d files, and %d after %d kills", len(want), len(got), kills)
 	}

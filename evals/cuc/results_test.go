@@ -14,6 +14,7 @@ import (
 
 	"github.com/modellog/modellog/evals/bootstrap"
 	"github.com/modellog/modellog/evals/folder"
+	"github.com/modellog/modellog/evals/folder/foldertest"
 	"github.com/modellog/modellog/evals/manifest"
 	"github.com/modellog/modellog/evals/table"
 	"github.com/modellog/modellog/internal/modeltest"
@@ -41,15 +42,7 @@ func TestShippedResults(t *testing.T) {
 	if m.Options["prompts"] != prompts.digest() {
 		t.Error("the prompts have changed since the run")
 	}
-	f, err := os.Open(filepath.Join("results", folder.TablesFile+".csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	figures, _, err := published.Read(f, "tables.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	figures := foldertest.Figures(t, "results")
 	for _, c := range m.Counts {
 		rows, err := ReadRows(filepath.Join("results", folder.RowsFile(c.Model, rowsEnding)))
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/modellog/modellog/evals/folder"
+	"github.com/modellog/modellog/evals/folder/foldertest"
 	"github.com/modellog/modellog/evals/manifest"
 	"github.com/modellog/modellog/event"
 	"github.com/modellog/modellog/internal/modeltest"
@@ -51,23 +52,6 @@ func readingsCache(t testing.TB, dir string) *readings.Cache {
 	}
 	t.Cleanup(func() { c.Close() })
 	return c
-}
-
-// files are a run's files by name, without the manifest.
-func files(t testing.TB, dir string) map[string][]byte {
-	t.Helper()
-	out := map[string][]byte{}
-	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == folder.ManifestFile {
-			return err
-		}
-		rel, _ := filepath.Rel(dir, path)
-		out[filepath.ToSlash(rel)], err = os.ReadFile(path)
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 // A run that is broken off and gone on with writes, byte for byte, what one writes that was not.
@@ -109,7 +93,7 @@ func TestResume(t *testing.T) {
 	if read == 0 || read >= 6 {
 		t.Errorf("%d of 6 prefixes were left to read", read)
 	}
-	a, b := files(t, whole), files(t, broken)
+	a, b := foldertest.Files(t, whole), foldertest.Files(t, broken)
 	for name := range a {
 		if !bytes.Equal(a[name], b[name]) {
 			t.Errorf("%s differs", name)
@@ -170,11 +154,11 @@ func TestResume(t *testing.T) {
 		}
 		return gguf.Open(ctx, modeltest.Gemma.Path(t), gguf.Options{Name: name, Digest: modeltest.Gemma.SHA256, Precision: gguf.Exact, CacheDir: dir, Threads: 1})
 	}
-	before := files(t, whole)
+	before := foldertest.Files(t, whole)
 	if _, err := Run(t.Context(), imposter, []string{modeltest.SmolLM.Name}, []*Data{d}, whole, Options{}); err == nil || !strings.Contains(err.Error(), "have changed since") {
 		t.Errorf("a run of other weights under the same name: %v", err)
 	}
-	if !maps.EqualFunc(before, files(t, whole), bytes.Equal) {
+	if !maps.EqualFunc(before, foldertest.Files(t, whole), bytes.Equal) {
 		t.Error("it has written over the run")
 	}
 	none := filepath.Join(t.TempDir(), "a", "run")
@@ -212,7 +196,7 @@ func TestOneModelFails(t *testing.T) {
 	if len(m.Models) != 1 || len(m.Counts) != 1 || !strings.Contains(m.Options["failure of nobody"], "there is no model") {
 		t.Errorf("%+v, %v", m.Models, m.Options)
 	}
-	if first := files(t, dir); len(first["tables.csv"]) == 0 || first["rows-nobody.jsonl"] != nil {
+	if first := foldertest.Files(t, dir); len(first["tables.csv"]) == 0 || first["rows-nobody.jsonl"] != nil {
 		t.Errorf("%d files", len(first))
 	}
 	open := on.Open

@@ -8,6 +8,7 @@ import (
 
 	"github.com/modellog/modellog/evals/answers"
 	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/internal/modeltest/engine"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/lm/gguf"
 )
@@ -84,7 +85,7 @@ func sayPrompts(t testing.TB) *Prompts {
 
 // Samples are what the model writes for their seeds, the votes are theirs, and what is known is not written anew.
 func TestCoT(t *testing.T) {
-	m := openModel(t, modeltest.SmolLM)
+	m := engine.Open(t, modeltest.SmolLM)
 	in := ferry()
 	in.Items = in.Items[:2]
 	ask := Ask{Prompts: sayPrompts(t), Style: answers.Plain, NoNegated: true, CoT: &Sampling{Samples: 3, Temperature: 1, MaxTokens: 4, Seed: 5}}
@@ -222,7 +223,7 @@ func TestSampleSeed(t *testing.T) {
 
 // A base model is given the text to go on with.
 func TestCoTOfBaseModel(t *testing.T) {
-	j := newTestJudge(t, openModel(t, modeltest.Gemma), Ask{Prompts: prompts(t, General), CoT: &Sampling{Samples: 1, MaxTokens: 4, Temperature: 0.7}})
+	j := newTestJudge(t, engine.Open(t, modeltest.Gemma), Ask{Prompts: prompts(t, General), CoT: &Sampling{Samples: 1, MaxTokens: 4, Temperature: 0.7}})
 	if j.asker.Style != answers.Plain || !strings.HasSuffix(j.frame(), "\n") {
 		t.Errorf("%s: %q", j.asker.Style, j.frame())
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -14,36 +13,10 @@ import (
 	"github.com/modellog/modellog/evals/answers"
 	"github.com/modellog/modellog/event"
 	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/internal/modeltest/engine"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/lm/gguf"
-	"github.com/modellog/modellog/lm/store"
 )
-
-var opened = struct {
-	sync.Mutex
-	models map[string]*gguf.Model
-}{models: map[string]*gguf.Model{}}
-
-// openModel opens a model once for all tests, which only read it.
-func openModel(t testing.TB, r modeltest.Reference) *gguf.Model {
-	t.Helper()
-	path := r.Path(t)
-	opened.Lock()
-	defer opened.Unlock()
-	if m := opened.models[r.Name]; m != nil {
-		return m
-	}
-	dir, err := store.CacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := gguf.Open(context.Background(), path, gguf.Options{Name: r.Name, Digest: r.SHA256, Precision: gguf.Exact, CacheDir: dir, Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened.models[r.Name] = m
-	return m
-}
 
 // ferry is an instance of our own writing.
 func ferry() *Instance {
@@ -91,7 +64,7 @@ func (c *counting) Read(ctx context.Context, prefixes [][]lm.Token, yield func(i
 // through the model once.
 func TestDirect(t *testing.T) {
 	for _, r := range modeltest.All {
-		m := &counting{Model: openModel(t, r)}
+		m := &counting{Model: engine.Open(t, r)}
 		j := newTestJudge(t, m, Ask{Prompts: prompts(t, Coherence), Paraphrases: 1})
 		in := ferry()
 		rows, tokens, err := j.direct(t.Context(), in)
@@ -182,7 +155,7 @@ func TestDirect(t *testing.T) {
 
 // What cannot be asked is a bad row, by its reason, and nothing else.
 func TestBadRows(t *testing.T) {
-	m := openModel(t, modeltest.SmolLM)
+	m := engine.Open(t, modeltest.SmolLM)
 	j := newTestJudge(t, m, Ask{Prompts: prompts(t, Coherence), NoNegated: true})
 	in := ferry()
 	in.Items[1].Text = strings.Repeat("ferry ", m.Info().Context)
@@ -223,7 +196,7 @@ func TestBadRows(t *testing.T) {
 
 // A cut text is the longest beginning that ends with a word and has few enough tokens.
 func TestShorten(t *testing.T) {
-	m := openModel(t, modeltest.SmolLM)
+	m := engine.Open(t, modeltest.SmolLM)
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.StringMatching(`[a-zé,.]{1,8}|supercalifragilistic|日本語`), 1, 30).Draw(t, "words"), rapid.SampledFrom([]string{" ", "\n", "  "}).Draw(t, "space"))
 		n := rapid.IntRange(1, 20).Draw(t, "tokens")
@@ -270,7 +243,7 @@ func TestAskComplete(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", x.ask, err, x.want)
 		}
 	}
-	if _, err := newJudge(t.Context(), &event.Reader{Model: openModel(t, modeltest.Gemma)}, Ask{Prompts: p, Style: answers.Chat}); err == nil || !strings.Contains(err.Error(), "no chat template") {
+	if _, err := newJudge(t.Context(), &event.Reader{Model: engine.Open(t, modeltest.Gemma)}, Ask{Prompts: p, Style: answers.Chat}); err == nil || !strings.Contains(err.Error(), "no chat template") {
 		t.Error(err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/modellog/modellog/evals/folder"
+	"github.com/modellog/modellog/evals/folder/foldertest"
 	"github.com/modellog/modellog/evals/manifest"
 	"github.com/modellog/modellog/internal/modeltest"
 	"github.com/modellog/modellog/notebooks/published"
@@ -51,15 +52,7 @@ func TestShippedResults(t *testing.T) {
 			if c := m.Counts[0]; c.Rows != len(rows) || c.Scored+c.Bad != len(rows) {
 				t.Errorf("%d rows; the manifest has %+v", len(rows), c)
 			}
-			f, err := os.Open(filepath.Join(dir, folder.TablesFile+".csv"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			figures, _, err := published.Read(f, "tables.csv")
-			if err != nil {
-				t.Fatal(err)
-			}
+			figures := foldertest.Figures(t, dir)
 			for quantity, want := range recount(rows) {
 				at := slices.IndexFunc(figures, func(f published.Figure) bool {
 					return f.Other["in"] == "Table 1, "+run.name && f.Table == "" && f.Model == modeltest.SmolLM.Name && f.Quantity == quantity && f.Other["interval"] == ""

@@ -16,8 +16,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/modellog/modellog/evals/folder"
+	"github.com/modellog/modellog/evals/folder/foldertest"
 	"github.com/modellog/modellog/evals/manifest"
 	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/internal/modeltest/engine"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/lm/gguf"
 )
@@ -31,7 +33,7 @@ func testMachine(t testing.TB, progress func(string, int, int)) Machine {
 	return Machine{Progress: progress, Open: func(_ context.Context, name string) (lm.Model, error) {
 		for _, r := range modeltest.All {
 			if r.Name == name {
-				return unclosed{openModel(t, r)}, nil
+				return unclosed{engine.Open(t, r)}, nil
 			}
 		}
 		return nil, fmt.Errorf("there is no model %q", name)
@@ -55,23 +57,6 @@ func ownData(t testing.TB) *Dataset {
 		t.Fatal(err)
 	}
 	return d
-}
-
-// files are a run's files by name, without the manifest.
-func files(t testing.TB, dir string) map[string][]byte {
-	t.Helper()
-	out := map[string][]byte{}
-	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == folder.ManifestFile {
-			return err
-		}
-		rel, _ := filepath.Rel(dir, path)
-		out[filepath.ToSlash(rel)], err = os.ReadFile(path)
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 // A run that is broken off between instances, and gone on with, writes byte for byte what one writes that was not;
@@ -149,7 +134,7 @@ func TestRunResume(t *testing.T) {
 	if first != 4 {
 		t.Errorf("it went on from judgement %d; the first instance has 4", first)
 	}
-	a, b := files(t, whole), files(t, broken)
+	a, b := foldertest.Files(t, whole), foldertest.Files(t, broken)
 	if !maps.EqualFunc(a, b, bytes.Equal) {
 		for name := range a {
 			if !bytes.Equal(a[name], b[name]) {
@@ -195,7 +180,7 @@ func TestRunResume(t *testing.T) {
 	if _, err := run(t.Context(), whole, other, nil); err == nil || !strings.Contains(err.Error(), "choose another folder") {
 		t.Errorf("a run with texts cut: %v", err)
 	}
-	if !maps.EqualFunc(a, files(t, whole), bytes.Equal) {
+	if !maps.EqualFunc(a, foldertest.Files(t, whole), bytes.Equal) {
 		t.Error("it has written over the run")
 	}
 }
@@ -232,7 +217,7 @@ func TestRunKeepsModels(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	before := files(t, dir)["samples-"+strings.TrimPrefix(folder.RowsFile(smol, rowsEnding), "rows-")]
+	before := foldertest.Files(t, dir)["samples-"+strings.TrimPrefix(folder.RowsFile(smol, rowsEnding), "rows-")]
 	again := Machine{Open: func(ctx context.Context, name string) (lm.Model, error) {
 		if name == "second" {
 			return nil, errors.New("there is no second")
@@ -244,7 +229,7 @@ func TestRunKeepsModels(t *testing.T) {
 	if len(results) != 1 || len(results[0].Samples) != 2 || err == nil || strings.Contains(err.Error(), "asked again") {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
-	if after := files(t, dir)["samples-"+strings.TrimPrefix(folder.RowsFile(smol, rowsEnding), "rows-")]; len(before) == 0 || !bytes.Equal(before, after) {
+	if after := foldertest.Files(t, dir)["samples-"+strings.TrimPrefix(folder.RowsFile(smol, rowsEnding), "rows-")]; len(before) == 0 || !bytes.Equal(before, after) {
 		t.Errorf("%s becomes %s", before, after)
 	}
 }
@@ -281,7 +266,7 @@ func TestRunResumeCoT(t *testing.T) {
 	if _, err := Run(t.Context(), testMachine(t, nil), []string{smol}, data, broken, o); err != nil {
 		t.Fatal(err)
 	}
-	a, b := files(t, whole), files(t, broken)
+	a, b := foldertest.Files(t, whole), foldertest.Files(t, broken)
 	if !maps.EqualFunc(a, b, bytes.Equal) || a["samples-smollm2-135m-instruct.jsonl"] == nil {
 		t.Errorf("the files differ, %v and %v", slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(b)))
 	}
@@ -295,7 +280,7 @@ func TestRunFailingModel(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `asking nobody: there is no model "nobody"`) || len(results) != 1 || len(results[0].Rows) != 2 {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
-	got := files(t, dir)
+	got := foldertest.Files(t, dir)
 	if got[folder.RowsFile(modeltest.SmolLM.Name, rowsEnding)] == nil || got["tables.txt"] == nil {
 		t.Errorf("%v", slices.Sorted(maps.Keys(got)))
 	}
@@ -307,7 +292,7 @@ func TestRunFailingModel(t *testing.T) {
 	if again, err := Run(t.Context(), testMachine(t, nil), []string{"nobody", modeltest.SmolLM.Name}, ownData(t), dir, o); err == nil || len(again) != 1 {
 		t.Errorf("%d results, %v", len(again), err)
 	}
-	if got := files(t, dir); got[folder.RowsFile(modeltest.SmolLM.Name, rowsEnding)+partEnding] == nil {
+	if got := foldertest.Files(t, dir); got[folder.RowsFile(modeltest.SmolLM.Name, rowsEnding)+partEnding] == nil {
 		t.Errorf("what was judged is gone before the run is whole: %v", slices.Sorted(maps.Keys(got)))
 	}
 	none := filepath.Join(t.TempDir(), "a", "run")

@@ -13,9 +13,8 @@ import (
 	"testing"
 
 	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/internal/modeltest/engine"
 	"github.com/modellog/modellog/lm"
-	"github.com/modellog/modellog/lm/gguf"
-	"github.com/modellog/modellog/lm/store"
 )
 
 // A build that the small instruct model judges, interrupted and gone on with: each verdict is what the answer
@@ -24,15 +23,7 @@ import (
 func TestBuildWithModel(t *testing.T) {
 	o := sources(t)
 	ref := modeltest.SmolLM
-	cache, err := store.CacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := gguf.Open(t.Context(), ref.Path(t), gguf.Options{Name: ref.Name, Digest: ref.SHA256, Precision: gguf.Exact, CacheDir: cache, Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer model.Close()
+	model := engine.Open(t, ref)
 	prompts := `[grammatical]
 {facts} Is this written in English? Answer yes.
 [monosemous]

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/modellog/modellog/evals/folder"
+	"github.com/modellog/modellog/evals/folder/foldertest"
 	"github.com/modellog/modellog/evals/manifest"
 	"github.com/modellog/modellog/evals/probct"
 	"github.com/modellog/modellog/internal/modeltest"
-	"github.com/modellog/modellog/notebooks/published"
 )
 
 // The results in the repository are those of the suite in the repository, on the two small models, and
@@ -58,15 +58,7 @@ func TestShippedResults(t *testing.T) {
 	}
 
 	// tables.csv has what was counted, and CAcc of each subset and model in each of the tables.
-	f, err := os.Open(filepath.Join("results", folder.TablesFile+".csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	figures, _, err := published.Read(f, "tables.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	figures := foldertest.Figures(t, "results")
 	value := func(in, model, subset, quantity string) float64 {
 		t.Helper()
 		for _, x := range figures {

@@ -22,6 +22,7 @@ import (
 	"github.com/modellog/modellog/calibrate"
 	"github.com/modellog/modellog/evals/bootstrap"
 	"github.com/modellog/modellog/evals/folder"
+	"github.com/modellog/modellog/evals/folder/foldertest"
 	"github.com/modellog/modellog/evals/manifest"
 	"github.com/modellog/modellog/evals/probct"
 	"github.com/modellog/modellog/internal/modeltest"
@@ -30,7 +31,6 @@ import (
 	"github.com/modellog/modellog/lm/gguf"
 	"github.com/modellog/modellog/lm/store"
 	"github.com/modellog/modellog/lm/store/readings"
-	"github.com/modellog/modellog/notebooks/published"
 )
 
 // suite writes a suite of the published schemas with few rows into a folder.
@@ -206,15 +206,7 @@ func TestRun(t *testing.T) {
 	}
 
 	// The table that other programs read has the same figures.
-	f, err := os.Open(filepath.Join(out, "tables.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	figures, _, err := published.Read(f, "tables.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	figures := foldertest.Figures(t, out)
 	// CAcc of forward implication is in many tables: each time a line says which one.
 	seen := map[string]bool{}
 	under := map[string]string{}
