@@ -41,6 +41,8 @@ type PeerOptions struct {
 	Model   string // the GGUF file, or the server's name for the model
 	Threads int
 	Server  *Server // Ollama's
+	Float32 bool    // llama-cpp-python: the weights are dequantised first
+	Tree    bool    // llama-cpp-python: what prefixes begin with alike is read once
 }
 
 // StartPeer starts a peer and returns when it has its weights loaded and has tried
@@ -76,6 +78,12 @@ func (p *Peer) start(ctx context.Context, prefixes []Prefix, o PeerOptions) erro
 		if o.Server.cmd != nil {
 			p.servers = []int{o.Server.cmd.Process.Pid}
 		}
+	}
+	if o.Float32 {
+		args = append(args, "--float32")
+	}
+	if o.Tree {
+		args = append(args, "--tree")
 	}
 	p.cmd = exec.CommandContext(ctx, o.Python, args...)
 	// Nothing is asked of a hub of models; the weights are here.

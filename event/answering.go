@@ -19,7 +19,6 @@ type answering struct {
 
 	summarizers []calibrate.Summarizer // one for each processor
 	waiting     []waiting
-	buffers     [][]float32 // of the logits that wait
 }
 
 // waiting is a distribution that has not been summarised yet.
@@ -35,7 +34,7 @@ func newAnswering(thresholds []float64, take func(i int, p *prefix, d lm.Distrib
 	return &answering{thresholds: thresholds, take: take, summarizers: make([]calibrate.Summarizer, runtime.GOMAXPROCS(0))}
 }
 
-// add brings the distribution after the i-th prefix, p. It is copied, and d is free for other use.
+// add brings the distribution after the i-th prefix, p.
 func (a *answering) add(i int, p *prefix, d lm.Distribution) error {
 	if d.Logits == nil { // a few of the most probable tokens
 		answer, err := p.answer(d, nil, a.thresholds)
@@ -44,12 +43,6 @@ func (a *answering) add(i int, p *prefix, d lm.Distribution) error {
 		}
 		return a.take(i, p, d, answer)
 	}
-	n := len(a.waiting)
-	if n == len(a.buffers) {
-		a.buffers = append(a.buffers, nil)
-	}
-	a.buffers[n] = append(a.buffers[n][:0], d.Logits...)
-	d.Logits = a.buffers[n]
 	a.waiting = append(a.waiting, waiting{i: i, prefix: p, d: d})
 	if len(a.waiting) < 4*len(a.summarizers) {
 		return nil
@@ -75,6 +68,7 @@ func (a *answering) finish() error {
 		})
 	}
 	wait.Wait()
+	defer clear(rows) // a row of logits is a megabyte
 	for _, r := range rows {
 		if r.err != nil {
 			return r.prefix.failed(r.err)

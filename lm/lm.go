@@ -108,10 +108,11 @@ type Model interface {
 
 	// Read reads the next-token distribution after each prefix and hands it
 	// to yield with the prefix's index. The prefixes are read in batches,
-	// so calls to yield may come in any order, but one at a time. The
-	// distribution is the model's again when yield returns. An error of
-	// yield ends the reading and is returned. A prefix must have at least
-	// one token ([ErrEmptyPrefix]) and fit the model's context
+	// so calls to yield may come in any order, but one at a time, and the
+	// model may be busy until yield returns: it must not be used there. The
+	// distribution does not change afterwards; several prefixes may share
+	// one. An error of yield ends the reading and is returned. A prefix must
+	// have at least one token ([ErrEmptyPrefix]) and fit the model's context
 	// ([*ContextError]).
 	Read(ctx context.Context, prefixes [][]Token, yield func(i int, d Distribution) error) error
 

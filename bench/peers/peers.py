@@ -1,6 +1,6 @@
 """Reads next-token probabilities with other programs, for comparison.
 
-    python peers.py PEER --work WORK.json --model MODEL.gguf --threads N [--server HOST:PORT]
+    python peers.py PEER --work WORK.json --model MODEL.gguf --threads N [--server HOST:PORT] [--float32] [--tree]
 
 WORK.json has a list of distinct prefixes, each with its token ids, its text, and the
 targets asked after it. A peer loads the model, tries itself out, and writes one line of
@@ -133,34 +133,88 @@ class Minicons(Fastest):
 
 
 class LlamaCpp:
-    """llama-cpp-python, one prefix after the other, each from its beginning."""
+    """llama-cpp-python: one prefix after the other, each from its beginning, or as trees."""
 
     PACKAGES = ("llama-cpp-python",)
+    SEQUENCES, TOKENS = 64, 512  # of a tree at most
 
     def __init__(self, args, prefixes):
         import llama_cpp
         import numpy
 
-        self.numpy, self.llama_cpp = numpy, llama_cpp
+        self.numpy, self.lib, self.tree = numpy, llama_cpp, args.tree
+        path = args.model
+        if args.float32:
+            path = str(Path(args.work).parent / "float32.gguf")
+            self.dequantise(args.model, path)
         longest = max(len(p["tokens"]) for p in prefixes)
-        self.llama = llama_cpp.Llama(args.model, n_ctx=max(512, longest), n_batch=max(512, longest), n_threads=args.threads,
-                                     n_threads_batch=args.threads, verbose=False)
+        size = max(self.TOKENS, longest)
+        llama_cpp.llama_backend_init()
+        quiet = self.quiet = llama_cpp.llama_log_callback(lambda level, text, data: None)
+        llama_cpp.llama_log_set(quiet, None)
+        self.model = llama_cpp.llama_model_load_from_file(path.encode(), llama_cpp.llama_model_default_params())
+        options = llama_cpp.llama_context_default_params()
+        options.n_ctx = options.n_batch = options.n_ubatch = size
+        options.n_threads = options.n_threads_batch = args.threads
+        options.n_seq_max, options.kv_unified = self.SEQUENCES, True  # sequences share what they begin with
+        self.context = llama_cpp.llama_init_from_model(self.model, options)
+        self.vocabulary = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(self.model))
+        self.batch = llama_cpp.llama_batch_init(size, 0, self.SEQUENCES)
         self.read(prefixes[:32])
 
+    def dequantise(self, source, target):
+        options = self.lib.llama_model_quantize_default_params()
+        options.ftype, options.allow_requantize = 0, True  # all float32
+        if self.lib.llama_model_quantize(source.encode(), target.encode(), options) != 0:
+            raise RuntimeError("llama.cpp could not write the weights in float32")
+
+    def groups(self, prefixes):
+        """Indices of prefixes that are read at once."""
+        order = sorted(range(len(prefixes)), key=lambda i: prefixes[i]["tokens"])
+        if not self.tree:
+            return [[i] for i in range(len(prefixes))]
+        out, nodes = [[]], set()
+        for i in order:
+            tokens = tuple(prefixes[i]["tokens"])
+            more = {tokens[:n] for n in range(1, len(tokens) + 1)}
+            if out[-1] and (len(out[-1]) == self.SEQUENCES or len(nodes | more) > self.TOKENS):
+                out.append([])
+                nodes = set()
+            out[-1].append(i)
+            nodes |= more
+        return out
+
     def read(self, prefixes):
-        numpy, llama = self.numpy, self.llama
-        out = []
-        for p in prefixes:
-            llama.reset()
-            llama.eval(p["tokens"])
-            logits = numpy.ctypeslib.as_array(self.llama_cpp.llama_get_logits_ith(llama.ctx, -1), shape=(llama.n_vocab(),))
-            most = logits.max()
-            z = most + numpy.log(numpy.exp(logits - most).sum())
-            out.append((logits[p["targets"]] - z).tolist())
+        numpy, lib, batch = self.numpy, self.lib, self.batch
+        out = [None] * len(prefixes)
+        for group in self.groups(prefixes):
+            nodes, ends = {}, {}  # each beginning with the sequences that go on from it, and with the prefix that is it
+            for sequence, i in enumerate(group):
+                tokens = tuple(prefixes[i]["tokens"])
+                for n in range(1, len(tokens) + 1):
+                    nodes.setdefault(tokens[:n], []).append(sequence)
+                ends[tokens] = i
+            order = sorted(nodes, key=len)
+            for at, node in enumerate(order):
+                batch.token[at], batch.pos[at] = node[-1], len(node) - 1
+                batch.n_seq_id[at] = len(nodes[node])
+                for k, sequence in enumerate(nodes[node]):
+                    batch.seq_id[at][k] = sequence
+                batch.logits[at] = node in ends
+            batch.n_tokens = len(order)
+            lib.llama_memory_clear(lib.llama_get_memory(self.context), True)
+            if lib.llama_decode(self.context, batch) != 0:
+                raise RuntimeError("llama.cpp could not read a batch")
+            for at, node in enumerate(order):
+                if node in ends:
+                    logits = numpy.ctypeslib.as_array(lib.llama_get_logits_ith(self.context, at), shape=(self.vocabulary,))
+                    most = logits.max()
+                    z = most + numpy.log(numpy.exp(logits - most).sum())
+                    out[ends[node]] = (logits[prefixes[ends[node]]["targets"]] - z).tolist()
         return out
 
     def setting(self):
-        return "one by one"
+        return f"trees of up to {self.SEQUENCES}" if self.tree else "one by one"
 
 
 class Ollama:
@@ -206,7 +260,9 @@ def main():
     parser.add_argument("--work", required=True)
     parser.add_argument("--model", required=True)
     parser.add_argument("--threads", type=int, required=True)
-    parser.add_argument("--server")
+    parser.add_argument("--server", help="address of Ollama's")
+    parser.add_argument("--float32", action="store_true", help="llama-cpp-python: dequantise the weights first")
+    parser.add_argument("--tree", action="store_true", help="llama-cpp-python: read once what prefixes begin with alike")
     args = parser.parse_args()
 
     # Libraries write to the standard output what they like; only this line of

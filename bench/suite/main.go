@@ -135,7 +135,7 @@ func (o *options) model(ctx context.Context, models *store.Store, suite *probct.
 	contestants := []bench.Contestant{work.Command(), work.Readings()}
 	var versions []string
 	for kind := range strings.SplitSeq(o.peers, ",") {
-		for _, p := range o.variants(kind, digest, cacheDir, found.Path) {
+		for _, p := range o.variants(kind, found.Path) {
 			tell("%s: %s loads the weights and tries itself out", name, p.Name)
 			peer, more, end, err := o.start(ctx, work, p, cacheDir, digest)
 			if ctx.Err() != nil {
@@ -167,17 +167,15 @@ func (o *options) model(ctx context.Context, models *store.Store, suite *probct.
 }
 
 // variants are the ways in which a peer is asked.
-func (o *options) variants(kind, digest, cacheDir, path string) []bench.PeerOptions {
+func (o *options) variants(kind, path string) []bench.PeerOptions {
 	p := bench.PeerOptions{Name: kind, Kind: kind, Model: path, Threads: o.threads}
-	out := []bench.PeerOptions{p}
-	if kind == "llama-cpp-python" {
-		// The file that modellog has written with the same weights in float32.
-		if found, _ := filepath.Glob(filepath.Join(cacheDir, "weights", digest+"-*.gguf")); len(found) == 1 {
-			p.Name, p.Model = kind+", F32", found[0]
-			out = append(out, p)
-		}
+	if kind != "llama-cpp-python" {
+		return []bench.PeerOptions{p}
 	}
-	return out
+	tree, single, singleTree := p, p, p
+	tree.Tree, single.Float32, singleTree.Tree, singleTree.Float32 = true, true, true, true
+	single.Name, singleTree.Name = kind+", F32", kind+", F32"
+	return []bench.PeerOptions{p, tree, single, singleTree}
 }
 
 // start starts a peer; end ends it and what it needs.

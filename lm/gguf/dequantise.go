@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -24,26 +25,17 @@ import (
 
 // dequantised is part of the file name of dequantised weights; it changes when
 // what dequantise writes does.
-const dequantised = "f32-1"
+const dequantised = "f32-2"
+
+// headless is the name of a tensor without meaning. Where a file has no tensor of the output head, the engine loads
+// the token embedding a second time to be one; where it has any of that group, the architectures take the token
+// embedding itself.
+const headless = "output.none"
 
 // exactFits returns nil where the weights fit into the machine's free memory
 // when they are dequantised, and else an error that says how much is missing.
 func exactFits(h *header.Header) error {
-	// The output head may be a second copy of the token embedding, and the
-	// batch takes some memory as well.
-	need := h.Parameters() * 4
-	tied := true
-	for _, t := range h.Tensors {
-		if t.Name == "output.weight" {
-			tied = false
-		}
-	}
-	for _, t := range h.Tensors {
-		if tied && t.Name == "token_embd.weight" {
-			need += t.Elements() * 4
-		}
-	}
-	need += 512 << 20
+	need := h.Parameters()*4 + 512<<20 // the batch takes some memory as well
 	if err := convertible(h); err != nil {
 		return err
 	}
@@ -113,7 +105,21 @@ func (m *Model) dequantise(ctx context.Context, again bool) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("writing dequantised weights to %s: %w", dir, err)
 	}
+	replaced(dir, digest)
 	return target, nil
+}
+
+// replaced removes what earlier versions wrote of the same weights, which nothing reads any more.
+func replaced(dir, digest string) {
+	old, err := filepath.Glob(filepath.Join(dir, digest+"-f32-*"))
+	if err != nil {
+		return
+	}
+	for _, path := range old {
+		if !strings.Contains(filepath.Base(path), "-"+dequantised+".") {
+			os.Remove(path)
+		}
+	}
 }
 
 // sweep removes what killed processes left of weights they were writing. A file
@@ -189,36 +195,51 @@ func checkSum(ctx context.Context, path string, progress func(string, int64, int
 	return nil
 }
 
+// tied reports whether a file's token embedding is its output head as well.
+func tied(h *header.Header) bool {
+	return !slices.ContainsFunc(h.Tensors, func(t header.Tensor) bool { return strings.HasPrefix(t.Name, "output.") })
+}
+
 // writeFloat32 writes a copy of a GGUF file in which every quantised tensor is
-// float32 and everything else is as it was. It returns the copy's checksum.
+// float32 and everything else is as it was, but for headless. It returns the copy's checksum.
 func writeFloat32(ctx context.Context, w io.Writer, source io.ReaderAt, h *header.Header, progress func(string, int64, int64)) (uint32, error) {
 	sum := crc32.New(castagnoli)
 	out := &counter{w: bufio.NewWriterSize(w, 1<<20), sum: sum}
 	count, begin, end := h.MetadataSection()
 
+	tensors := uint64(len(h.Tensors))
+	if tied(h) {
+		tensors++
+	}
 	out.Write([]byte("GGUF"))
 	out.number(uint32(3))
-	out.number(uint64(len(h.Tensors)))
+	out.number(tensors)
 	out.number(count)
 	if _, err := io.Copy(out, io.NewSectionReader(source, begin, end-begin)); err != nil {
 		return 0, err
 	}
 	var offset, total uint64
-	for _, t := range h.Tensors {
-		out.number(uint64(len(t.Name)))
-		out.Write([]byte(t.Name))
-		out.number(uint32(len(t.Shape)))
-		for _, n := range t.Shape {
+	describe := func(name string, shape []uint64, kind ggml.TensorType, size uint64) {
+		out.number(uint64(len(name)))
+		out.Write([]byte(name))
+		out.number(uint32(len(shape)))
+		for _, n := range shape {
 			out.number(n)
-		}
-		kind, size := t.Type, t.Bytes()
-		if dequantises(t) {
-			kind, size = ggml.TensorTypeF32, 4*t.Elements()
 		}
 		out.number(uint32(kind))
 		out.number(offset)
 		offset += (size + uint64(h.Alignment) - 1) / uint64(h.Alignment) * uint64(h.Alignment)
+	}
+	for _, t := range h.Tensors {
+		kind, size := t.Type, t.Bytes()
+		if dequantises(t) {
+			kind, size = ggml.TensorTypeF32, 4*t.Elements()
+		}
+		describe(t.Name, t.Shape, kind, size)
 		total += t.Elements()
+	}
+	if tied(h) {
+		describe(headless, []uint64{1}, ggml.TensorTypeF32, 4)
 	}
 	var done uint64
 	for _, t := range h.Tensors {
@@ -252,6 +273,10 @@ func writeFloat32(ctx context.Context, w io.Writer, source io.ReaderAt, h *heade
 				progress("dequantising the weights to float32", int64(done), int64(total))
 			}
 		}
+	}
+	if tied(h) {
+		out.align(h.Alignment)
+		out.number(float32(0))
 	}
 	if out.err == nil {
 		out.err = out.w.Flush()

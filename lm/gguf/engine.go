@@ -30,7 +30,7 @@ const (
 	// defaultCapacity is how many tokens the engine keeps keys and values of
 	// at first. The model is loaded anew with more room when a longer prefix
 	// comes.
-	defaultCapacity = 2048
+	defaultCapacity = 1024
 )
 
 // engine is a loaded model with its cache of keys and values.
@@ -135,12 +135,12 @@ func (e *engine) close() {
 	e.model.Backend().Close()
 }
 
-// forward runs the prefixes, whose tree fits the cache, and returns the logits after each: as many rows, one
-// after the other, each of the size of the vocabulary. What the cache held is forgotten before and after.
-func (e *engine) forward(prefixes [][]lm.Token, waves [][]segment) (logits []float32, err error) {
+// forward runs the prefixes, whose tree fits the cache, and hands the logits after each to row, in the order of the
+// prefixes: each of the size of the vocabulary, and row's to keep. What the cache held is forgotten before and after.
+func (e *engine) forward(prefixes [][]lm.Token, waves [][]segment, row func(logits []float32) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			logits, err = nil, enginePanic(r)
+			err = enginePanic(r)
 		}
 	}()
 	cache := e.model.Config().Cache
@@ -159,8 +159,8 @@ func (e *engine) forward(prefixes [][]lm.Token, waves [][]segment) (logits []flo
 	}()
 	for _, wave := range waves {
 		// The leaves are those of the last wave, in the order of their prefixes.
-		if logits, err = e.wave(wave); err != nil {
-			return nil, err
+		if err := e.wave(wave, row); err != nil {
+			return err
 		}
 		for _, s := range wave {
 			for _, b := range s.branches {
@@ -170,21 +170,16 @@ func (e *engine) forward(prefixes [][]lm.Token, waves [][]segment) (logits []flo
 			}
 		}
 	}
-	return logits, nil
+	return nil
 }
 
-// wave runs segments that go on from what the cache has, in chunks where they are many tokens, and returns the
-// logits after the leaves among them.
-func (e *engine) wave(wave []segment) (logits []float32, err error) {
+// wave runs segments that go on from what the cache has, in chunks where they are many tokens, and hands the logits
+// after the leaves among them to row.
+func (e *engine) wave(wave []segment, row func(logits []float32) error) error {
 	var batch input.Batch
 	var tokens, outputs []int32
 	flush := func() error {
-		rows, err := e.run(batch, tokens, outputs)
-		if logits == nil {
-			logits = rows
-		} else {
-			logits = append(logits, rows...)
-		}
+		err := e.run(batch, tokens, outputs, row)
 		batch, tokens, outputs = input.Batch{}, nil, nil
 		return err
 	}
@@ -192,7 +187,7 @@ func (e *engine) wave(wave []segment) (logits []float32, err error) {
 		for i := s.begin; i < s.end; i++ {
 			if len(tokens) == e.chunk {
 				if err := flush(); err != nil {
-					return nil, err
+					return err
 				}
 			}
 			tokens = append(tokens, s.tokens[i])
@@ -203,12 +198,12 @@ func (e *engine) wave(wave []segment) (logits []float32, err error) {
 			outputs = append(outputs, int32(len(tokens)-1))
 		}
 	}
-	return logits, flush()
+	return flush()
 }
 
-// run gives a batch to the engine and returns the logits at the outputs. Where there are none, the keys and values
-// are computed and nothing after them.
-func (e *engine) run(batch input.Batch, tokens, outputs []int32) ([]float32, error) {
+// run gives a batch to the engine and hands the logits at the outputs to row, one after the other. Where there are
+// none, the keys and values are computed and nothing after them.
+func (e *engine) run(batch input.Batch, tokens, outputs []int32, row func(logits []float32) error) error {
 	ctx := e.model.Backend().NewContext()
 	defer ctx.Close()
 	batch.Inputs = ctx.Input().FromInts(tokens, len(tokens))
@@ -216,26 +211,35 @@ func (e *engine) run(batch input.Batch, tokens, outputs []int32) ([]float32, err
 	if len(outputs) == 0 {
 		batch.Outputs = ctx.Input().FromInts([]int32{0}, 1) // the architectures want one; nobody asks for it
 		if err := e.model.Config().Cache.StartForward(ctx, batch, false); err != nil {
-			return nil, fmt.Errorf("running the model: %w", err)
+			return fmt.Errorf("running the model: %w", err)
 		}
 		// The cache puts what it keeps into the graph.
 		if _, err := e.model.Forward(ctx, batch); err != nil {
-			return nil, fmt.Errorf("running the model: %w", err)
+			return fmt.Errorf("running the model: %w", err)
 		}
 		done := batch.Outputs.Cast(ctx, ml.DTypeF32)
 		ctx.Forward(done).Compute(done)
 		done.Floats() // waits
-		return nil, nil
+		return nil
 	}
 	batch.Outputs = ctx.Input().FromInts(outputs, len(outputs))
 	t, err := model.Forward(ctx, e.model, batch)
 	if err != nil {
-		return nil, fmt.Errorf("running the model: %w", err)
+		return fmt.Errorf("running the model: %w", err)
 	}
-	ctx.Compute(t)
-	logits := t.Floats()
-	if rows := t.Dim(1); rows != len(outputs) || len(logits) != t.Dim(0)*rows {
-		return nil, fmt.Errorf("the engine returned %d rows of logits for %d prefixes", rows, len(outputs))
+	if t.Dim(1) != len(outputs) {
+		return fmt.Errorf("the engine returned %d rows of logits for %d prefixes", t.Dim(1), len(outputs))
 	}
-	return logits, nil
+	// Copied out of the engine row by row: all of them at once would be as large as the weights of a small model.
+	rows := make([]ml.Tensor, len(outputs))
+	for i := range rows {
+		rows[i] = t.View(ctx, i*t.Stride(1), t.Dim(0))
+	}
+	ctx.Forward(rows...).Compute(rows...)
+	for _, r := range rows {
+		if err := row(r.Floats()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -224,7 +224,11 @@ func (e *engine) extend(ctx context.Context, tokens []lm.Token, at int) (logits 
 			batch.Positions = append(batch.Positions, int32(at+begin+i))
 			batch.Sequences = append(batch.Sequences, 0)
 		}
-		if logits, err = e.run(batch, chunk, []int32{int32(len(chunk) - 1)}); err != nil {
+		err = e.run(batch, chunk, []int32{int32(len(chunk) - 1)}, func(row []float32) error {
+			logits = row
+			return nil
+		})
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -19,20 +19,19 @@ func (m *Model) Read(ctx context.Context, prefixes [][]lm.Token, yield func(i in
 	}
 	for len(distinct) > 0 {
 		n := m.Batch(distinct)
-		logits, err := m.compute(ctx, distinct[:n])
-		if err != nil {
-			return err
-		}
-		for row := range n {
-			d := lm.Distribution{
-				Logits:     logits[row*m.info.Vocabulary : (row+1)*m.info.Vocabulary],
-				Vocabulary: m.info.Vocabulary,
-			}
-			for _, i := range asked[row] {
-				if err := yield(i, d); err != nil {
+		rows := asked[:n]
+		err := m.compute(ctx, distinct[:n], func(logits []float32) error {
+			row := rows[0]
+			rows = rows[1:]
+			for _, i := range row {
+				if err := yield(i, lm.Distribution{Logits: logits, Vocabulary: m.info.Vocabulary}); err != nil {
 					return err
 				}
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 		distinct, asked = distinct[n:], asked[n:]
 	}
@@ -114,67 +113,79 @@ func (m *Model) Tokens(prefixes [][]lm.Token) (int, error) {
 	return tokens, nil
 }
 
-// compute runs one batch.
-func (m *Model) compute(ctx context.Context, batch [][]lm.Token) ([]float32, error) {
+// compute runs one batch and hands the logits after each prefix to row, in order, in the caller's goroutine.
+func (m *Model) compute(ctx context.Context, batch [][]lm.Token, row func(logits []float32) error) error {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	if gone := m.aborted.Load(); gone != nil {
-		return nil, gone
+		return gone
 	}
 	aborted, enough := engineAborts().wait()
 	defer enough()
-	done := make(chan result, 1)
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	rows := make(chan []float32)
+	done := make(chan error, 1)
 	go func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if ctx.Err() != nil {
-			done <- result{err: ctx.Err()}
+			done <- ctx.Err()
 			return
 		}
-		logits, err := m.forward(ctx, batch)
-		done <- result{logits, err}
+		done <- m.forward(ctx, batch, func(logits []float32) error {
+			select {
+			case rows <- logits:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
 	}()
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case r := <-done:
-		return r.logits, r.err
-	case message := <-aborted:
-		gone := &AbortError{Path: m.info.Path, Message: message}
-		m.aborted.Store(gone)
-		return nil, gone
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case logits := <-rows:
+			if err := row(logits); err != nil {
+				return err
+			}
+		case err := <-done:
+			return err
+		case message := <-aborted:
+			gone := &AbortError{Path: m.info.Path, Message: message}
+			m.aborted.Store(gone)
+			return gone
+		}
 	}
 }
 
 // forward runs one batch with the engine locked.
-func (m *Model) forward(ctx context.Context, batch [][]lm.Token) ([]float32, error) {
+func (m *Model) forward(ctx context.Context, batch [][]lm.Token, row func(logits []float32) error) error {
 	if m.closed {
-		return nil, errors.New("the model has been closed")
+		return errors.New("the model has been closed")
 	}
 	waves := tree(batch)
 	if err := m.makeRoom(ctx, treeTokens(waves)); err != nil {
-		return nil, err
+		return err
 	}
-	want := len(batch) * m.info.Vocabulary
-	var logits []float32
-	var err error
+	checked := func(logits []float32) error {
+		if len(logits) != m.info.Vocabulary {
+			return fmt.Errorf("the engine predicts %d tokens and the tokenizer has %d", len(logits), m.info.Vocabulary)
+		}
+		return row(logits)
+	}
 	if m.engine.many {
-		logits, err = m.engine.forward(batch, waves)
-	} else {
-		for _, prefix := range batch {
-			one := [][]lm.Token{prefix}
-			row, rowErr := m.engine.forward(one, tree(one))
-			if err = rowErr; err != nil {
-				break
-			}
-			logits = append(logits, row...)
+		return m.engine.forward(batch, waves, checked)
+	}
+	for _, prefix := range batch {
+		one := [][]lm.Token{prefix}
+		if err := m.engine.forward(one, tree(one), checked); err != nil {
+			return err
 		}
 	}
-	if err == nil && len(logits) != want {
-		err = fmt.Errorf("the engine predicts %d tokens and the tokenizer has %d", len(logits)/len(batch), m.info.Vocabulary)
-	}
-	return logits, err
+	return nil
 }
 
 // makeRoom loads the model where it is not loaded yet, and anew where so many tokens

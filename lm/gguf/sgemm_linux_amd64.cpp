@@ -112,8 +112,16 @@ AVX2 void multiply(int64_t m, int64_t n, int64_t k, const float *A, int64_t lda,
 				int64_t depth = std::min(most, k - l);
 				for (int64_t i = i0; i < i1; i += ROWS) {
 					pack(A + i * lda + l, lda, m - i, depth, panel);
-					for (int64_t j = j0; j < j1; j += COLUMNS)
+					const float *next = i + ROWS < i1 ? A + (i + ROWS) * lda + l : l + most < k ? A + i0 * lda + l + most : A + i1 * lda;
+					int64_t ahead = i + 2 * ROWS <= end ? ROWS : 0, share = (ahead * ((depth + 15) / 16) * COLUMNS + j1 - j0 - 1) / (j1 - j0);
+					int64_t row = 0, at = 0;
+					for (int64_t j = j0; j < j1; j += COLUMNS) {
+						for (int64_t p = 0; p < share && row < ahead; p++) {
+							__builtin_prefetch(next + row * lda + at, 0, 3);
+							if ((at += 16) >= depth) at = 0, row++;
+						}
 						columns(j1 - j, depth, panel, B + j * ldb + l, ldb, sums + (j - j0) * STRIDE + i - i0, l > 0);
+					}
 				}
 			}
 			for (int64_t j = j0; j < j1; j++)

@@ -250,7 +250,7 @@ func BenchmarkPass(b *testing.B) {
 				b.Run(fmt.Sprintf("tokens=%d", n), func(b *testing.B) {
 					stem := segment{tokens: make([]lm.Token, n), end: n}
 					for b.Loop() {
-						if _, err := m.engine.forward(nil, [][]segment{{stem}}); err != nil {
+						if err := m.engine.forward(nil, [][]segment{{stem}}, nil); err != nil {
 							b.Fatal(err)
 						}
 						if err := m.engine.model.Config().Cache.Remove(0, 0, math.MaxInt32); err != nil {
