@@ -6,8 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
 	"sync"
 
 	"github.com/modellog/modellog/evals/answers"
@@ -33,37 +31,6 @@ type Sample struct {
 func (s *Sample) of(want *Sample) bool {
 	return s.Instance == want.Instance && s.First == want.First && s.Second == want.Second && s.Question == want.Question &&
 		s.Wording == want.Wording && s.Number == want.Number && s.Seed == want.Seed
-}
-
-// answerLine is a line that says the answer and nothing else, whatever marks stand around its words.
-var answerLine = regexp.MustCompile(`^[\s\p{Z}\p{P}\p{S}]*(?i:answer)[\s\p{Z}\p{P}\p{S}]*:[\s\p{Z}\p{P}\p{S}]*([AB])[\s\p{Z}\p{P}\p{S}]*$`)
-
-// parseAnswer finds the answer in a chain of thought: that of its lines "Answer: A" or "Answer: B". It is "" where
-// there is none, and where two of them differ.
-func parseAnswer(text string) string {
-	found := ""
-	for line := range strings.Lines(text) {
-		m := answerLine.FindStringSubmatch(line)
-		switch {
-		case m == nil || m[1] == found:
-		case found != "":
-			return ""
-		default:
-			found = m[1]
-		}
-	}
-	return found
-}
-
-// parseContinued is parseAnswer for a base model's text, which does not end with its answer: the model goes on
-// with what could come next, such as another question and its answer. The first answer is the one that was asked for.
-func parseContinued(text string) string {
-	for line := range strings.Lines(text) {
-		if m := answerLine.FindStringSubmatch(line); m != nil {
-			return m[1]
-		}
-	}
-	return ""
 }
 
 // sampleSeed is the seed of one sample, from 0 to 2³¹ − 1. It depends on what is asked and not on what was asked
@@ -179,6 +146,7 @@ func (j *judge) sample(ctx context.Context, row *Row, request lm.Request, s *sam
 	written := make([]bool, len(out))
 	kept := first
 	slots := make(chan struct{}, atOnce)
+	parser := newAnswerParser(j.Prompts.CoT)
 	var wait sync.WaitGroup
 	for k := first; k < len(out) && ctx.Err() == nil; k++ {
 		slots <- struct{}{}
@@ -198,9 +166,9 @@ func (j *judge) sample(ctx context.Context, row *Row, request lm.Request, s *sam
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			parse := parseAnswer
+			parse := parser.parse
 			if j.asker.Style == answers.Plain {
-				parse = parseContinued
+				parse = parser.parseContinued
 			}
 			out[k].Answer, out[k].Tokens, out[k].Finish = parse(response.Text), response.Generated, response.Finish
 			written[k] = true
