@@ -153,6 +153,8 @@ const (
 	CoT    Method = "CoT"    // by sampled chains of thought
 )
 
+var methods = []Method{Direct, CoT}
+
 // Result is what a run has of one model.
 type Result struct {
 	Model   lm.Info
