@@ -194,7 +194,7 @@ func correlated(points []plots.ScatterPoint) string {
 	case n == m:
 		return "published: " + there
 	}
-	return "published: " + there + "; with one's own: " + all
+	return "published: " + there + "; with those measured here: " + all
 }
 
 // coefficient is a correlation as it is written.
