@@ -47,7 +47,8 @@ func sampleSeed(seed uint64, row *Row, n int) int64 {
 // sampled are the samples of a run's model: those that an interrupted run has left first.
 type sampled struct {
 	known []*Sample
-	next  int // of known
+	path  string // of the journal that they are in
+	next  int    // of known
 	keep  func(*Sample) error
 }
 
@@ -58,7 +59,7 @@ func (s *sampled) take(want *Sample) (*Sample, error) {
 	}
 	got := s.known[s.next]
 	if !got.of(want) {
-		return nil, fmt.Errorf("sample %d of the interrupted run is another than this one's", s.next+1)
+		return nil, fmt.Errorf("%s, line %d: it is another sample than the one that comes next; delete the file to begin anew", s.path, s.next+2)
 	}
 	s.next++
 	return got, nil

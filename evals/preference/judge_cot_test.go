@@ -116,7 +116,7 @@ func TestCoT(t *testing.T) {
 	// Samples of another run are not taken.
 	other := *samples[0]
 	other.Seed++
-	if _, err := newTestJudge(t, m, ask).cot(t.Context(), in, &sampled{known: []*Sample{&other}, keep: func(*Sample) error { return nil }}, func() {}); err == nil || !strings.Contains(err.Error(), "sample 1") {
+	if _, err := newTestJudge(t, m, ask).cot(t.Context(), in, &sampled{path: "run/rows.part", known: []*Sample{&other}, keep: func(*Sample) error { return nil }}, func() {}); err == nil || !strings.Contains(err.Error(), "run/rows.part, line 2: it is another sample than the one that comes next; delete the file") {
 		t.Error(err)
 	}
 	// What cannot be kept ends the run.

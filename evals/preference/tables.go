@@ -161,6 +161,20 @@ func (r *Result) answered(wording int) []*Answered {
 	return out
 }
 
+// given is how many instances a result is of, those that could not be asked among them.
+func (r *Result) given() int {
+	seen := map[string]bool{}
+	bad := 0
+	for _, row := range r.Rows {
+		if row.First == "" {
+			bad++ // its name may be another's
+			continue
+		}
+		seen[row.Instance] = true
+	}
+	return max(len(seen), len(r.answered(0))) + bad
+}
+
 // withPublished finishes a table of measured rows above published ones.
 func (t *tables) withPublished(x *table.Table, here table.Group, name string) error {
 	figures, err := published.Table(name)

@@ -25,11 +25,12 @@ func (t *tables) places() error {
 		}
 		line := t.row(r)
 		line.Subset = r.Data
-		agreement := table.Missing()
-		if self.Instances > 0 {
-			agreement = percent(self)
+		// What a method does not give is missing; what it gives and has no value is undefined.
+		agreement, neither := percent(self), table.Missing()
+		if r.Method == Direct {
+			agreement, neither = table.Missing(), table.Number(m.Neither.Value, 3)
 		}
-		line.Cells = append(line.Cells, table.Text(r.Data), percent(m.First), percent(m.Calibrated), table.Number(m.Neither.Value, 3), table.Number(float64(m.Judgements), 0), table.Number(float64(m.Ties), 0), table.Number(float64(m.Unannotated), 0), agreement)
+		line.Cells = append(line.Cells, table.Text(r.Data), percent(m.First), percent(m.Calibrated), neither, table.Number(float64(m.Judgements), 0), table.Number(float64(m.Ties), 0), table.Number(float64(m.Unannotated), 0), agreement)
 		g.Rows = append(g.Rows, line)
 	}
 	x.Groups = []table.Group{g}

@@ -45,8 +45,8 @@ func (t *tables) sorting() error {
 			percent(s.Raw.Spearman), percent(s.Calibrated.Spearman), percent(s.Gain), percent(s.WinRate.Spearman),
 			table.Number(s.Raw.Judgements, 1), table.Number(s.Calibrated.Judgements, 1), table.Number(s.WinRate.Judgements, 1))
 		here.Rows = append(here.Rows, line)
-		if s.Skipped > 0 {
-			x.Notes = append(x.Notes, fmt.Sprintf("%s on %s: %d of %d instances are left out, not all judged or all of whose items humans hold equal.", folder.ModelName(r.Model.Name), r.Data, s.Skipped, len(judged)))
+		if of, given := s.Raw.Spearman.Instances, r.given(); of < given {
+			x.Notes = append(x.Notes, fmt.Sprintf("%s on %s: rankings are of %d of %d instances; left out are those that are bad, not judged whole, or all of whose items humans hold equal.", folder.ModelName(r.Model.Name), r.Data, of, given))
 		}
 	}
 	if len(here.Rows) == 0 {

@@ -46,16 +46,9 @@ func Table2(stages []Stage, data string) (*table.Table, error) {
 	}
 	g := table.Group{Heading: "made here"}
 	for _, s := range stages {
-		tran, comm := percent(s.Transitive), percent(s.Commutative)
-		if s.Commutative.Instances == 0 {
-			comm = table.Missing()
-		}
-		if s.Transitive.Instances == 0 {
-			tran = table.Missing()
-		}
 		g.Rows = append(g.Rows, table.Row{
 			About: table.About{Subset: data, Other: map[string]string{"setting": s.Name}},
-			Cells: []table.Cell{table.Text(s.Name), tran, comm, table.Number(float64(s.Data), 0), table.Number(s.PerInstance, 2)},
+			Cells: []table.Cell{table.Text(s.Name), percent(s.Transitive), percent(s.Commutative), table.Number(float64(s.Data), 0), table.Number(s.PerInstance, 2)},
 		})
 	}
 	figures, err := published.Table("Preference Table 2")
