@@ -2,6 +2,7 @@ package preference
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/modellog/modellog/evals/correlation"
@@ -176,7 +177,11 @@ func (s *scatter) note() string {
 				x, y = append(x, p.X), append(y, p.Y)
 			}
 		}
-		text := fmt.Sprintf("r = %s, n = %d", coefficient(correlation.Pearson(x, y)), len(x))
+		text := "r undefined"
+		if r := correlation.Pearson(x, y); !math.IsNaN(r) {
+			text = "r = " + coefficient(r)
+		}
+		text += fmt.Sprintf(", n = %d", len(x))
 		if len(s.groups) > 1 {
 			text = g + ": " + text
 		}

@@ -173,28 +173,33 @@ func publishedPoints(figures []published.Figure, data string, method Method) []p
 
 // correlated says how the coordinates of points go together: of the published ones alone, and of all.
 func correlated(points []plots.ScatterPoint) string {
-	say := func(all bool) (string, int) {
-		var x, y []float64
-		for _, p := range points {
-			if all || p.Published {
-				x, y = append(x, p.X), append(y, p.Y)
+	var x, y [2][]float64 // of the published, and of all
+	for _, p := range points {
+		for k := range x {
+			if k == 1 || p.Published {
+				x[k], y[k] = append(x[k], p.X), append(y[k], p.Y)
 			}
 		}
-		text := ""
-		if len(x) > 2 {
-			text = fmt.Sprintf("Pearson %s, Spearman %s, ", coefficient(correlation.Pearson(x, y)), coefficient(correlation.Spearman(x, y)))
+	}
+	var out []string
+	for k, of := range []string{"of the published ", "of all "} {
+		n := len(x[k])
+		if n == 0 || k == 1 && n == len(x[0]) {
+			continue
 		}
-		return fmt.Sprintf("%sn = %d", text, len(x)), len(x)
+		if len(x[0]) == 0 {
+			of = ""
+		}
+		text := fmt.Sprintf("%sn = %d", of, n)
+		if n > 2 {
+			text = fmt.Sprintf("%s%s, %s (n = %d)", of, coefficient(correlation.Pearson(x[k], y[k])), coefficient(correlation.Spearman(x[k], y[k])), n)
+			if len(out) == 0 {
+				text = "Pearson, Spearman " + text
+			}
+		}
+		out = append(out, text)
 	}
-	there, n := say(false)
-	all, m := say(true)
-	switch {
-	case n == 0:
-		return all
-	case n == m:
-		return "published: " + there
-	}
-	return "published: " + there + "; with those measured here: " + all
+	return strings.Join(out, "; ")
 }
 
 // coefficient is a correlation as it is written.

@@ -45,8 +45,9 @@ func (t *tables) sorting() error {
 			percent(s.Raw.Spearman), percent(s.Calibrated.Spearman), percent(s.Gain), percent(s.WinRate.Spearman),
 			table.Number(s.Raw.Judgements, 1), table.Number(s.Calibrated.Judgements, 1), table.Number(s.WinRate.Judgements, 1))
 		here.Rows = append(here.Rows, line)
-		if of, given := s.Raw.Spearman.Instances, r.given(); of < given {
-			x.Notes = append(x.Notes, fmt.Sprintf("%s on %s: rankings are of %d of %d instances; left out are those that are bad, not judged whole, or all of whose items humans hold equal.", folder.ModelName(r.Model.Name), r.Data, of, given))
+		if of, rate, given := s.Raw.Spearman.Instances, s.WinRate.Spearman.Instances, r.given(); rate < given {
+			x.Notes = append(x.Notes, fmt.Sprintf("%s on %s: PairS is of %d of %d instances, the win rate of %d. Left out are those that are bad, not judged whole, or all of whose items humans hold equal, and of the win rate those all of whose items win equally often.",
+				folder.ModelName(r.Model.Name), r.Data, of, given, rate))
 		}
 	}
 	if len(here.Rows) == 0 {

@@ -272,7 +272,7 @@ func TestModelFigures(t *testing.T) {
 		t.Errorf("the paper has no Newsroom: %v", points)
 	}
 	// Of NovelEval, direct, by Python's statistics.correlation, and of ranks.
-	if got := correlated(publishedPoints(figures, "NovelEval", Direct)); got != "published: Pearson 0.91, Spearman 0.94, n = 10" {
+	if got := correlated(publishedPoints(figures, "NovelEval", Direct)); got != "Pearson, Spearman of the published 0.91, 0.94 (n = 10)" {
 		t.Error(got)
 	}
 	drawn, err := table.modelFigures()
@@ -299,7 +299,7 @@ func TestSortingOfFewer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(x.Notes, "\n"); !strings.Contains(got, "a model on mine: rankings are of 5 of 7 instances") {
+	if got := strings.Join(x.Notes, "\n"); !strings.Contains(got, "a model on mine: PairS is of 5 of 7 instances, the win rate of 5.") {
 		t.Error(got)
 	}
 }
