@@ -95,9 +95,25 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
+// SummEval is published as a list, too, in the form of Newsroom with the names of systems.
+func TestReadSummEvalList(t *testing.T) {
+	row := func(doc, system, summary string, score string) string {
+		return `{"doc_id":"` + doc + `","system_id":"` + system + `","source":"An article .","reference":"r","system_output":"` + summary + `","scores":{"coherence":` + score + `,"consistency":5.0,"fluency":5.0,"relevance":2.0}}`
+	}
+	path := write(t, "summeval.json", "\ufeff [\n"+row("dm-1", "M11", "one", "1.3333333333333333")+",\n"+row("dm-1", "M8", "two", "4")+"\n]\n")
+	d, c, err := Read(SummEval, path, ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := d.Instances[0]
+	if d.Name != "SummEval" || c != (ReadCounts{Instances: 1}) || in.ID != "dm-1" || in.Source != "An article ." || !slices.Equal(in.Items, []Item{{"M11", "one", 4. / 3}, {"M8", "two", 4}}) {
+		t.Errorf("%s %+v %+v", d.Name, c, in)
+	}
+}
+
 func TestReadSummEval(t *testing.T) {
 	row := func(id, model, text, decoded, scores string) string {
-		return `{"id":"` + id + `","model_id":"` + model + `","text":"` + text + `","decoded":"` + decoded + `","references":[],"turker_annotations":[],"expert_annotations":[` + scores + `]}` + "\n"
+		return `{"id":"` + id + `","model_id":"` + model + `","text":"` + text + `","decoded":"` + decoded + `","filepath":"cnndm/dailymail/stories/` + id + `.story","references":[],"turker_annotations":[],"expert_annotations":[` + scores + `]}` + "\n"
 	}
 	path := write(t, "model_annotations.aligned.paired.jsonl", "\ufeff"+
 		row("dm-1", "M8", "An  article.\\n\\nIts second paragraph.", " one\\tsummary ", `{"coherence":2,"consistency":5,"fluency":4,"relevance":1},{"coherence":5,"consistency":5,"fluency":4,"relevance":1}`)+
