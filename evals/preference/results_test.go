@@ -219,3 +219,36 @@ func TestShippedTables(t *testing.T) {
 		})
 	}
 }
+
+// The rows of the chains of thought have the votes of their samples, and a self-agreement is of two votes at least.
+func TestShippedCoT(t *testing.T) {
+	dir := filepath.Join("results", "newsroom-cot")
+	rows, err := ReadRows(filepath.Join(dir, folder.RowsFile(modeltest.SmolLM.Name, rowsEnding)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "samples-smollm2-135m-instruct.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if len(rows) != 12 || len(lines) != 36 {
+		t.Fatalf("%d rows, %d samples", len(rows), len(lines))
+	}
+	for i, r := range rows {
+		of := strings.Join(lines[3*i:3*i+3], "\n")
+		want := Votes{A: strings.Count(of, `"answer":"A"`), B: strings.Count(of, `"answer":"B"`), Unparsed: strings.Count(of, `"answer":""`)}
+		if r.Votes == nil || *r.Votes != want || (r.Status == StatusJudged) != (want.A+want.B > 0) {
+			t.Errorf("row %d has %+v, its samples %+v", i+1, r.Votes, want)
+		}
+	}
+	results, err := LoadRun(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range results[0].answered(0) {
+		if !math.IsNaN(a.SelfAgreement) {
+			t.Errorf("instance %s has a self-agreement of %g, and no judgement has two votes", a.Instance.ID, a.SelfAgreement)
+		}
+	}
+}
