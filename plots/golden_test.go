@@ -173,6 +173,17 @@ var golden = map[string]func() (*Figure, error){
 		}
 		return NewScatter("Commutativity and human agreement, published", "s_comm (%)", "H (%)", []ScatterPanel{{"NovelEval", "r = 0.91, n = 10", points}})
 	},
+	"scatter-published": func() (*Figure, error) {
+		// The same with one's own, of which one is far from them, and groups.
+		points := []ScatterPoint{{Name: "gemma3:270m-pt", Group: "base models", X: 31.2, Y: 51.9}, {Name: "smollm2:135m-instruct", Group: "instruct models", X: 70, Y: 61}}
+		for _, m := range []struct {
+			name        string
+			h, commutes float64
+		}{{"Llama-2-7B", 57.5, 57.5}, {"Llama-2-13B", 58.3, 62.9}, {"Llama-3-8B", 60.6, 73.3}, {"Mistral-7B", 60.1, 68.0}, {"Zephyr-7B-beta", 60.5, 63.8}, {"Phi-3-mini", 59.7, 55.5}, {"Phi-3-medium", 62.7, 76.3}, {"Gemma-2-9B", 63.6, 85.3}, {"GPT-3.5-0125", 61.2, 71.6}, {"Deepseek-chat", 65.7, 86.7}} {
+			points = append(points, ScatterPoint{Name: m.name, X: m.commutes, Y: m.h, Published: true})
+		}
+		return NewScatter("Commutativity and human agreement over models", "s_comm (%)", "H (%)", []ScatterPanel{{"NovelEval", "published: r = 0.91, n = 10", points}})
+	},
 	"scatter-panels": func() (*Figure, error) {
 		rng := rand.New(rand.NewPCG(7, 8))
 		var panels []ScatterPanel

@@ -17,6 +17,8 @@ type ScatterPoint struct {
 	Name  string // written beside the point, where there is room; may be empty
 	Group string // points of one group have one mark
 	X, Y  float64
+
+	Published bool // hollow and grey, whatever its group; one's own measurement is filled
 }
 
 // A ScatterPanel is one plot of a figure, with 1 to 2,000 points.
@@ -27,15 +29,15 @@ type ScatterPanel struct {
 }
 
 // NewScatter draws one quantity over another: 1 to 12 panels, which share neither axis, and up to 8 groups. The
-// dashed line is the least-squares line through a panel's points, where there are three or more that differ
-// in both.
+// dashed line is the least-squares line through a panel's points, the published ones where there are any, if these are
+// three or more that differ in both. A name beside a point is left out where there is no room, and in three columns.
 func NewScatter(title, xLabel, yLabel string, panels []ScatterPanel) (*Figure, error) {
 	if len(panels) == 0 || len(panels) > mostPanels {
 		return nil, fmt.Errorf("drawing a scatter plot: %d panels; there must be 1 to %d", len(panels), mostPanels)
 	}
 	const most = 2000
 	var groups []string
-	fitted := false
+	fitted, published, measured := false, false, false
 	for i, panel := range panels {
 		if len(panel.Points) == 0 || len(panel.Points) > most {
 			return nil, fmt.Errorf("drawing a scatter plot: panel %d (%s) has %d points; there must be 1 to %d", i+1, printable(panel.Title), len(panel.Points), most)
@@ -46,11 +48,12 @@ func NewScatter(title, xLabel, yLabel string, panels []ScatterPanel) (*Figure, e
 					return nil, err
 				}
 			}
-			if !slices.Contains(groups, pt.Group) {
+			published, measured = published || pt.Published, measured || !pt.Published
+			if !pt.Published && !slices.Contains(groups, pt.Group) {
 				groups = append(groups, pt.Group)
 			}
 		}
-		_, _, ok := leastSquares(panel.Points)
+		_, _, ok := leastSquares(panel.fitted())
 		fitted = fitted || ok
 	}
 	if len(groups) > mostFamilies {
@@ -83,8 +86,18 @@ func NewScatter(title, xLabel, yLabel string, panels []ScatterPanel) (*Figure, e
 			keys = append(keys, key{label: g, color: familyColors[i], mark: stroke, glyph: i + 1, full: true})
 		}
 	}
+	if published {
+		if measured && len(keys) == 0 {
+			keys = append(keys, key{label: "measured here", color: familyColors[0], mark: dot})
+		}
+		keys = append(keys, key{label: "published", color: faint, mark: ring})
+	}
 	if fitted {
-		keys = append(keys, key{label: "least squares", color: faint, mark: dashed})
+		label := "least squares"
+		if published && measured {
+			label += ", of the published"
+		}
+		keys = append(keys, key{label: label, color: faint, mark: dashed})
 	}
 	height := 2.9 * vg.Inch
 	if columns > 1 {
@@ -102,7 +115,14 @@ func NewScatter(title, xLabel, yLabel string, panels []ScatterPanel) (*Figure, e
 				}
 				for _, pt := range panel.Points {
 					lo, hi = math.Min(lo, pt.Y), math.Max(hi, pt.Y)
-					rows = append(rows, textBar{label: cmp.Or(pt.Name, pt.Group), value: Exactly(pt.Y), color: ansiBlue, after: fmt.Sprintf("%s over %s", number(pt.Y), number(pt.X))})
+					mark := "● "
+					if pt.Published {
+						mark = "○ "
+					}
+					if !published {
+						mark = ""
+					}
+					rows = append(rows, textBar{label: mark + cmp.Or(pt.Name, pt.Group), value: Exactly(pt.Y), color: ansiBlue, after: fmt.Sprintf("%s over %s", number(pt.Y), number(pt.X))})
 				}
 			}
 			if hi == lo {
@@ -138,6 +158,20 @@ func everyOther(ticks plot.ConstantTicks) plot.ConstantTicks {
 	return out
 }
 
+// fitted are the points that the line is through.
+func (p ScatterPanel) fitted() []ScatterPoint {
+	var published []ScatterPoint
+	for _, pt := range p.Points {
+		if pt.Published {
+			published = append(published, pt)
+		}
+	}
+	if published == nil {
+		return p.Points
+	}
+	return published
+}
+
 // leastSquares is the line y = a + b·x nearest to the points; false where there is none.
 func leastSquares(points []ScatterPoint) (a, b float64, ok bool) {
 	n := float64(len(points))
@@ -171,20 +205,34 @@ type scattered struct {
 func (sc scattered) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	names := labels{alone: true}
-	if a, b, ok := leastSquares(sc.Points); ok {
+	if a, b, ok := leastSquares(sc.fitted()); ok {
 		lo, hi := math.Inf(1), math.Inf(-1)
-		for _, pt := range sc.Points {
+		for _, pt := range sc.fitted() {
 			lo, hi = math.Min(lo, pt.X), math.Max(hi, pt.X)
 		}
 		l := []vg.Point{{X: tx(lo), Y: ty(a + b*lo)}, {X: tx(hi), Y: ty(a + b*hi)}}
 		c.StrokeLines(line(faint, lineWidth*0.8, 3, 2), c.ClipLinesXY(l)...)
 		names.line(l...)
 	}
+	var own, published []ScatterPoint
 	for _, pt := range sc.Points {
+		if pt.Published {
+			published = append(published, pt)
+		} else {
+			own = append(own, pt)
+		}
+	}
+	place := func(pt ScatterPoint) vg.Point { return vg.Point{X: tx(pt.X), Y: ty(pt.Y)} }
+	for _, pt := range published {
+		drawShape(c, 0, place(pt), faint, false)
+	}
+	for _, pt := range own { // above the published, and named before them
 		g := slices.Index(sc.groups, pt.Group)
-		at := vg.Point{X: tx(pt.X), Y: ty(pt.Y)}
-		drawShape(c, g, at, familyColors[g], true)
-		names.point(at, pt.Name)
+		drawShape(c, g, place(pt), familyColors[g], true)
+		names.point(place(pt), pt.Name)
+	}
+	for _, pt := range published {
+		names.point(place(pt), pt.Name)
 	}
 	if sc.named {
 		names.draw(c)

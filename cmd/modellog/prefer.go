@@ -10,13 +10,12 @@ import (
 	"github.com/modellog/modellog/evals/answers"
 	"github.com/modellog/modellog/evals/bootstrap"
 	"github.com/modellog/modellog/evals/preference"
-	"github.com/modellog/modellog/evals/table"
 	"github.com/modellog/modellog/lm"
 )
 
 type preferCmd struct {
 	Run     preferRunCmd     `cmd:"" help:"Ask models for their judgements of all pairs, and write tables, figures and rows."`
-	Tables  preferTablesCmd  `cmd:"" help:"Print the tables of several runs as one."`
+	Tables  preferTablesCmd  `cmd:"" help:"Print the tables of several runs as one, and draw their figures."`
 	Pairs   preferPairsCmd   `cmd:"" help:"Rank by merge sort with a run's judgements, and compare with human scores."`
 	Rank    preferRankCmd    `cmd:"" help:"Rank items by annotated comparisons: win-loss rate, Elo, Bradley-Terry."`
 	Perturb preferPerturbCmd `cmd:"" help:"Flip a share of annotated comparisons."`
@@ -54,13 +53,13 @@ var tasks = map[string]preference.Task{
 
 // preferAsk say how pairs are put to a model.
 type preferAsk struct {
-	Task        string   `placeholder:"NAME" help:"What is asked: coherence, relevance, temporal, quality, general. Default: by the kind of data."`
-	Prompt      string   `enum:"auto,chat,plain" default:"auto" help:"Prompt: chat (the model's own template), plain (a text to continue), or auto. Default: ${default}."`
-	Prompts     string   `type:"existingdir" placeholder:"DIR" help:"Folder with prompts of your own, as modellog prefer prompts writes it."`
-	Cut         rowsFlag `placeholder:"TOKENS" help:"Cut sources and items to so many tokens; how many were cut is counted. Default: nothing is cut, and what is too long for the model is a bad row."`
-	CoT         rowsFlag `name:"cot" placeholder:"N" help:"Judge by N sampled chains of thought, not by the labels' probabilities; the paper takes 10."`
-	Temperature float64  `default:"0.7" help:"Of chains of thought. Default: ${default}."`
-	MaxTokens   rowsFlag `placeholder:"N" default:"256" help:"Of a chain of thought. Default: ${default}."`
+	Task        string       `placeholder:"NAME" help:"What is asked: coherence, relevance, temporal, quality, general. Default: by the kind of data."`
+	Prompt      string       `enum:"auto,chat,plain" default:"auto" help:"Prompt: chat (the model's own template), plain (a text to continue), or auto. Default: ${default}."`
+	Prompts     string       `type:"existingdir" placeholder:"DIR" help:"Folder with prompts of your own, as modellog prefer prompts writes it."`
+	Cut         positiveFlag `placeholder:"TOKENS" help:"Cut sources and items to so many tokens; how many were cut is counted. Default: nothing is cut, and what is too long for the model is a bad row."`
+	CoT         positiveFlag `name:"cot" placeholder:"N" help:"Judge by N sampled chains of thought, not by the labels' probabilities; the paper takes 10."`
+	Temperature float64      `default:"0.7" help:"Of chains of thought. Default: ${default}."`
+	MaxTokens   positiveFlag `placeholder:"N" default:"256" help:"Of a chain of thought. Default: ${default}."`
 }
 
 func (a *preferAsk) ask(f *preferFile, seed uint64) (preference.Ask, error) {
@@ -97,16 +96,16 @@ type preferRunCmd struct {
 	engineFlags
 	preferFile
 	preferAsk
-	Out         string   `short:"o" type:"path" placeholder:"DIR" required:"" help:"Folder of the run, which is made."`
-	Limit       rowsFlag `placeholder:"N" help:"Draw N instances at random. Default: all."`
-	Items       rowsFlag `placeholder:"K" help:"Draw K items of each instance at random, which makes K(K-1) judgements of each question. Default: all."`
-	First       bool     `help:"Take the first instances and items, and draw none."`
-	Paraphrases int      `placeholder:"N" help:"Ask N paraphrases of the question, too (ten come with each task). Default: none."`
-	NoNegated   bool     `name:"no-negated" help:"Do not ask for the negated relation; there is no s_neg then."`
-	K           int      `name:"k" default:"5" help:"Items of a sub-graph of s_tran(K). Default: ${default}."`
-	Resamples   int      `default:"1000" help:"Resamples of the bootstrap. Default: ${default}."`
-	Seed        uint64   `default:"42" help:"Seed of all that is drawn: instances, items, samples, sub-graphs, resamples. Default: ${default}."`
-	Format      string   `enum:"text,csv,markdown,latex" default:"text" help:"Form of the tables on the standard output: text, csv, markdown or latex. Default: ${default}."`
+	Out         string       `short:"o" type:"path" placeholder:"DIR" required:"" help:"Folder of the run, which is made."`
+	Limit       positiveFlag `placeholder:"N" help:"Draw N instances at random. Default: all."`
+	Items       positiveFlag `placeholder:"K" help:"Draw K items of each instance at random, which makes K(K-1) judgements of each question. Default: all."`
+	First       bool         `help:"Take the first instances and items, and draw none."`
+	Paraphrases int          `placeholder:"N" help:"Ask N paraphrases of the question, too (ten come with each task). Default: none."`
+	NoNegated   bool         `name:"no-negated" help:"Do not ask for the negated relation; there is no s_neg then."`
+	K           int          `name:"k" default:"5" help:"Items of a sub-graph of s_tran(K). Default: ${default}."`
+	Resamples   int          `default:"1000" help:"Resamples of the bootstrap. Default: ${default}."`
+	Seed        uint64       `default:"42" help:"Seed of all that is drawn: instances, items, samples, sub-graphs, resamples. Default: ${default}."`
+	formatFlag
 }
 
 // Help has examples.
@@ -122,9 +121,9 @@ A line of own.jsonl: {"id": "1", "source": "…", "items": [{"id": "a", "text": 
 }
 
 func (c *preferRunCmd) Run(ctx context.Context, std streams) error {
-	format, err := table.ParseFormat(c.Format)
+	format, err := c.format()
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	switch {
 	case c.Resamples < 1 || c.Resamples > bootstrap.MaxResamples || c.Seed == 0:

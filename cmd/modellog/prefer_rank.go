@@ -16,6 +16,15 @@ import (
 	"github.com/modellog/modellog/evals/table"
 )
 
+// rankingFlags say how a ranking is estimated from comparisons.
+type rankingFlags struct {
+	By   string `enum:"win-loss,elo,bradley-terry" default:"win-loss" help:"How items are ranked: win-loss, elo or bradley-terry. Default: ${default}, as in the paper."`
+	Seed uint64 `default:"42" help:"Seed of what is drawn, such as the order in which Elo takes comparisons. Default: ${default}."`
+}
+
+// rankings are the ways to rank.
+var rankings = []string{"win-loss", "elo", "bradley-terry"}
+
 // ranker is a way to estimate a ranking.
 func ranker(ctx context.Context, name string, seed uint64) preference.Ranker {
 	switch name {
@@ -68,9 +77,8 @@ func sayBad(std streams, d *preference.Dataset) {
 
 type preferRankCmd struct {
 	preferFile
-	By     string `enum:"win-loss,elo,bradley-terry" default:"win-loss" help:"Order of the items: win-loss, elo or bradley-terry. Default: ${default}."`
-	Seed   uint64 `default:"42" help:"Seed of the order in which Elo takes comparisons. Default: ${default}."`
-	Format string `enum:"text,csv,markdown,latex" default:"text" help:"Form of the table: text, csv, markdown or latex. Default: ${default}."`
+	rankingFlags
+	formatFlag
 }
 
 // Help has examples.
@@ -85,9 +93,9 @@ where the first is preferred, or with "p" by how much.`
 }
 
 func (c *preferRankCmd) Run(ctx context.Context, std streams) error {
-	format, err := table.ParseFormat(c.Format)
+	format, err := c.format()
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	data, instances, err := c.annotated(std)
 	if err != nil {
@@ -106,12 +114,12 @@ func (c *preferRankCmd) Run(ctx context.Context, std streams) error {
 	var g table.Group
 	for _, in := range instances {
 		var scores [3][]float64
-		for k, name := range []string{"win-loss", "elo", "bradley-terry"} {
+		for k, name := range rankings {
 			if scores[k], err = ranker(ctx, name, c.Seed)(len(in.Items), in.Comparisons); err != nil {
-				return fmt.Errorf("instance %s: %w", in.ID, err)
+				return fmt.Errorf("%s: instance %s: %w", preferPlace(data.File, in.ID, in.Line), in.ID, err)
 			}
 		}
-		by := scores[slices.Index([]string{"win-loss", "elo", "bradley-terry"}, c.By)]
+		by := scores[slices.Index(rankings, c.By)]
 		rank := map[int]int{}
 		var order []int
 		for _, class := range preference.Order(by) {
@@ -202,9 +210,8 @@ func writePlain(path string, all []*preference.Instance) error {
 
 type preferRefineCmd struct {
 	preferFile
-	By   string `enum:"win-loss,elo,bradley-terry" default:"win-loss" help:"How the ranking is estimated: win-loss, elo or bradley-terry. Default: ${default}, as in the paper."`
-	Seed uint64 `default:"42" help:"Seed of the order in which Elo takes comparisons. Default: ${default}."`
-	Out  string `short:"o" type:"path" placeholder:"FILE" required:"" help:"File that the instances are written to, as plain data."`
+	rankingFlags
+	Out string `short:"o" type:"path" placeholder:"FILE" required:"" help:"File that the instances are written to, as plain data."`
 }
 
 // Help says what is done.
@@ -216,7 +223,7 @@ of its instance; a pair that the ranking does not order is left out. What is lef
 }
 
 func (c *preferRefineCmd) Run(ctx context.Context, std streams) error {
-	_, instances, err := c.annotated(std)
+	data, instances, err := c.annotated(std)
 	if err != nil {
 		return err
 	}
@@ -225,7 +232,7 @@ func (c *preferRefineCmd) Run(ctx context.Context, std streams) error {
 	for k, in := range instances {
 		scores, err := rank(len(in.Items), in.Comparisons)
 		if err != nil {
-			return fmt.Errorf("instance %s: %w", in.ID, err)
+			return fmt.Errorf("%s: instance %s: %w", preferPlace(data.File, in.ID, in.Line), in.ID, err)
 		}
 		if preference.ComparisonGraph(len(in.Items), in.Comparisons).Cyclic() {
 			cyclic++
@@ -247,14 +254,13 @@ func (c *preferRefineCmd) Run(ctx context.Context, std streams) error {
 
 type preferAugmentCmd struct {
 	preferFile
-	Task    string  `placeholder:"NAME" help:"What is asked: coherence, relevance, temporal, quality, general. Default: by the kind of data."`
-	Prompts string  `type:"existingdir" placeholder:"DIR" help:"Folder with prompts of your own, as modellog prefer prompts writes it."`
-	Wording int     `placeholder:"N" help:"Paraphrase N of the question, from 1 on; 0 is the question itself."`
-	By      string  `enum:"win-loss,elo,bradley-terry" default:"win-loss" help:"How the ranking is estimated: win-loss, elo or bradley-terry. Default: ${default}, as in the paper."`
+	Task    string `placeholder:"NAME" help:"What is asked: coherence, relevance, temporal, quality, general. Default: by the kind of data."`
+	Prompts string `type:"existingdir" placeholder:"DIR" help:"Folder with prompts of your own, as modellog prefer prompts writes it."`
+	Wording int    `placeholder:"N" help:"Paraphrase N of the question, from 1 on; 0 is the question itself."`
+	rankingFlags
+	formatFlag
 	Perturb float64 `default:"0" help:"Share of the comparisons that are flipped first; the paper's is 0.1. Default: ${default}."`
-	Seed    uint64  `default:"42" help:"Seed of what is drawn. Default: ${default}."`
 	Out     string  `short:"o" type:"path" placeholder:"DIR" required:"" help:"Folder of the training data, which is made."`
-	Format  string  `enum:"text,csv,markdown,latex" default:"text" help:"Form of Table 2 on the standard output: text, csv, markdown or latex. Default: ${default}."`
 }
 
 // Help says what is written.
@@ -267,9 +273,9 @@ refined with all pairs that the ranking implies, and that with the negated relat
 }
 
 func (c *preferAugmentCmd) Run(ctx context.Context, std streams) error {
-	format, err := table.ParseFormat(c.Format)
+	format, err := c.format()
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if !(c.Perturb >= 0 && c.Perturb <= 1) {
 		return usageError{errors.New("--perturb lies between 0 and 1")}
@@ -315,8 +321,8 @@ func (c *preferAugmentCmd) Run(ctx context.Context, std streams) error {
 type preferPairsCmd struct {
 	preferFile
 	Folder string `arg:"" name:"run" type:"path" help:"Folder of a run, in which all pairs were judged."`
-	Seed   uint64 `default:"42" help:"Seed of the shuffles. Default: ${default}."`
-	Format string `enum:"text,csv,markdown,latex" default:"text" help:"Form of the table: text, csv, markdown or latex. Default: ${default}."`
+	formatFlag
+	Seed uint64 `default:"42" help:"Seed of the shuffles. Default: ${default}."`
 }
 
 // Help says what is compared.
@@ -328,9 +334,9 @@ orders, over 100 shuffles, and by the full win rate, and compared with human sco
 }
 
 func (c *preferPairsCmd) Run(ctx context.Context, std streams) error {
-	format, err := table.ParseFormat(c.Format)
+	format, err := c.format()
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if c.Seed == 0 {
 		return usageError{errors.New("--seed is at least 1")}
@@ -362,21 +368,24 @@ type preferTablesCmd struct {
 	K         int      `name:"k" default:"5" help:"Items of a sub-graph of s_tran(K). Default: ${default}."`
 	Resamples int      `default:"1000" help:"Resamples of the bootstrap. Default: ${default}."`
 	Seed      uint64   `default:"42" help:"Seed of sub-graphs and resamples. Default: ${default}."`
-	Format    string   `enum:"text,csv,markdown,latex" default:"text" help:"Form of the tables: text, csv, markdown or latex. Default: ${default}."`
+	Out       string   `short:"o" type:"path" placeholder:"DIR" help:"Folder that the tables in all forms and the figures are written to, which is made. Default: none."`
+	formatFlag
 }
 
 // Help says what is compared.
 func (c *preferTablesCmd) Help() string {
-	return `The tables of several runs as one: of direct judgements and chains of thought, or of several data sets.
+	return `The tables of several runs as one: of direct judgements and chains of thought, or of several data sets. With --out
+the figures are drawn, too: those over models have a point for each model of all runs, among the published ones.
 Table 4, which needs human scores, is modellog prefer pairs.
 
-  modellog prefer tables novel novel-cot news`
+  modellog prefer tables novel novel-cot news
+  modellog prefer tables novel novel-cot -o both`
 }
 
 func (c *preferTablesCmd) Run(ctx context.Context, std streams) error {
-	format, err := table.ParseFormat(c.Format)
+	format, err := c.format()
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if c.Resamples < 1 || c.Resamples > bootstrap.MaxResamples || c.Seed == 0 || c.K < 3 {
 		return usageError{fmt.Errorf("--resamples lies between 1 and %d, --seed is at least 1, and --k at least 3", bootstrap.MaxResamples)}
@@ -400,9 +409,17 @@ func (c *preferTablesCmd) Run(ctx context.Context, std streams) error {
 			results = append(results, r)
 		}
 	}
-	tables, err := preference.Tables(results, preference.RunOptions{Measure: measureOptions(c.K, c.Resamples, c.Seed)})
+	o := preference.RunOptions{Measure: measureOptions(c.K, c.Resamples, c.Seed)}
+	tables, err := preference.Tables(results, o)
 	if err != nil {
 		return err
 	}
-	return writeTables(std.out, format, tables...)
+	if err := writeTables(std.out, format, tables...); err != nil || c.Out == "" {
+		return err
+	}
+	if err := preference.WriteTables(results, o, c.Out); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.err, "Tables and figures are in %s\n", c.Out)
+	return nil
 }

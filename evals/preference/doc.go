@@ -22,8 +22,9 @@
 // each. A judgement is one reading of the next token after a prompt that shows the items as A and B: with the
 // probabilities of all tokens that write a label, a space before it or none, P(xᵢ ≻ xⱼ) = P(A) / (P(A) + P(B)), and
 // what the model puts on neither is kept. In small letters A would be an English word, and is not counted. Or
-// a judgement is the majority of sampled chains of thought ([Sampling]), each of which ends with a line that says
-// its answer; one that does not is counted and left out, and a tie is ½.
+// a judgement is the majority of sampled chains of thought ([Sampling]), each of which is asked to end with the line
+// "Answer: A" or "Answer: B". The same said otherwise counts as well ("The answer is Summary A", \boxed{A}, a letter
+// alone in the last line); a chain that names both, or none, is counted and left out, and a tie is ½.
 //
 // The prompts are files ([Prompts]), of modellog's own wording: the paper's templates (Appendix F, Figure 7) are a
 // picture, which its text does not have, and its ten paraphrases a task are not published. The source stands
@@ -43,6 +44,12 @@
 // a pair with equal human scores is left out of it and counted. Annotations that contradict each other on a
 // pair are a cycle of two in the graph of a data set ([ComparisonGraph]), and augmented pairs are shown in both
 // orders, without which Table 2 could not give them an s_comm.
+//
+// Figures 4 and 5 have no text: which way their axes go, and whether s_tran in Figure 4 is of direct judgements or of the
+// chains of thought that self-agreement is of, is not said. [Figures] draws both, one point for each model.
+//
+// CaTeRS's relations CAUSE_TO_END_… say that one event ends another, and nothing of which begins first; they count as
+// unordered, as overlaps do.
 //
 // # Slips of the paper
 //

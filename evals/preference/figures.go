@@ -19,7 +19,8 @@ const (
 // most judgements, with its first 24 items); for each data set s_tran over K; commutativity and human
 // agreement, as Figure 5, over wordings where there are several and over instances otherwise; and transitivity
 // and self-agreement over instances, as Figure 4, where answers were sampled. Curves and points are of the first
-// eight models, which is as many as can be told apart.
+// eight models, which is as many as can be told apart. Both figures come once more with a point for each model, among
+// the published ones.
 func Figures(results []*Result, o RunOptions) ([]folder.Figure, error) {
 	o.Measure.complete()
 	t := &tables{results: results, o: o}
@@ -119,6 +120,15 @@ func Figures(results []*Result, o RunOptions) ([]folder.Figure, error) {
 			}
 		}
 	}
+	models, err := t.modelFigures()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range models {
+		if err := add(f.Name, f.Figure, nil); err != nil {
+			return nil, err
+		}
+	}
 	return out, nil
 }
 
@@ -169,7 +179,7 @@ func (s *scatter) note() string {
 		}
 		text := "r undefined"
 		if r := correlation.Pearson(x, y); !math.IsNaN(r) {
-			text = strings.Replace(fmt.Sprintf("r = %.2f", r), "-", "−", 1)
+			text = "r = " + coefficient(r)
 		}
 		text += fmt.Sprintf(", n = %d", len(x))
 		if len(s.groups) > 1 {

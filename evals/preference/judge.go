@@ -342,7 +342,8 @@ type Answered struct {
 	Judged
 
 	// SelfAgreement is the mean share of sampled answers that agree with their majority, over the judgements of
-	// the relation, in [½, 1]; NaN where none were sampled.
+	// the relation of which two answers at least could be parsed, in [½, 1]; NaN where there is none. One answer
+	// alone agrees with itself.
 	SelfAgreement float64
 }
 
@@ -395,7 +396,7 @@ func Collect(inst *Instance, rows []*Row) ([]*Answered, error) {
 		if err := to.Set(a, b, r.P.Middle(), r.neither()); err != nil {
 			return nil, fmt.Errorf("instance %s: %w", inst.ID, err)
 		}
-		if r.Votes != nil && r.Question == Relation {
+		if r.Votes != nil && r.Question == Relation && r.Votes.A+r.Votes.B > 1 {
 			sums[r.Wording] += SelfAgreement(r.Votes.A, r.Votes.B)
 			counts[r.Wording]++
 		}

@@ -6,8 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
 	"sync"
 
 	"github.com/modellog/modellog/evals/answers"
@@ -35,37 +33,6 @@ func (s *Sample) of(want *Sample) bool {
 		s.Wording == want.Wording && s.Number == want.Number && s.Seed == want.Seed
 }
 
-// answerLine is a line that says the answer and nothing else, whatever marks stand around its words.
-var answerLine = regexp.MustCompile(`^[\s\p{Z}\p{P}\p{S}]*(?i:answer)[\s\p{Z}\p{P}\p{S}]*:[\s\p{Z}\p{P}\p{S}]*([AB])[\s\p{Z}\p{P}\p{S}]*$`)
-
-// parseAnswer finds the answer in a chain of thought: that of its lines "Answer: A" or "Answer: B". It is "" where
-// there is none, and where two of them differ.
-func parseAnswer(text string) string {
-	found := ""
-	for line := range strings.Lines(text) {
-		m := answerLine.FindStringSubmatch(line)
-		switch {
-		case m == nil || m[1] == found:
-		case found != "":
-			return ""
-		default:
-			found = m[1]
-		}
-	}
-	return found
-}
-
-// parseContinued is parseAnswer for a base model's text, which does not end with its answer: the model goes on
-// with what could come next, such as another question and its answer. The first answer is the one that was asked for.
-func parseContinued(text string) string {
-	for line := range strings.Lines(text) {
-		if m := answerLine.FindStringSubmatch(line); m != nil {
-			return m[1]
-		}
-	}
-	return ""
-}
-
 // sampleSeed is the seed of one sample, from 0 to 2³¹ − 1. It depends on what is asked and not on what was asked
 // before, so that a sample is the same whatever else a run has.
 func sampleSeed(seed uint64, row *Row, n int) int64 {
@@ -80,7 +47,8 @@ func sampleSeed(seed uint64, row *Row, n int) int64 {
 // sampled are the samples of a run's model: those that an interrupted run has left first.
 type sampled struct {
 	known []*Sample
-	next  int // of known
+	path  string // of the journal that they are in
+	next  int    // of known
 	keep  func(*Sample) error
 }
 
@@ -91,7 +59,7 @@ func (s *sampled) take(want *Sample) (*Sample, error) {
 	}
 	got := s.known[s.next]
 	if !got.of(want) {
-		return nil, fmt.Errorf("sample %d of the interrupted run is another than this one's", s.next+1)
+		return nil, fmt.Errorf("%s, line %d: it is another sample than the one that comes next; delete the file to begin anew", s.path, s.next+2)
 	}
 	s.next++
 	return got, nil
@@ -179,6 +147,7 @@ func (j *judge) sample(ctx context.Context, row *Row, request lm.Request, s *sam
 	written := make([]bool, len(out))
 	kept := first
 	slots := make(chan struct{}, atOnce)
+	parser := newAnswerParser(j.Prompts.CoT)
 	var wait sync.WaitGroup
 	for k := first; k < len(out) && ctx.Err() == nil; k++ {
 		slots <- struct{}{}
@@ -198,9 +167,9 @@ func (j *judge) sample(ctx context.Context, row *Row, request lm.Request, s *sam
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			parse := parseAnswer
+			parse := parser.parse
 			if j.asker.Style == answers.Plain {
-				parse = parseContinued
+				parse = parser.parseContinued
 			}
 			out[k].Answer, out[k].Tokens, out[k].Finish = parse(response.Text), response.Generated, response.Finish
 			written[k] = true

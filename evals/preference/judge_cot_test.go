@@ -13,69 +13,6 @@ import (
 	"github.com/modellog/modellog/lm/gguf"
 )
 
-func TestParseAnswer(t *testing.T) {
-	for text, want := range map[string]string{
-		"Answer: A":                              "A",
-		"A is shorter.\nB is better.\nAnswer: B": "B",
-		"**Answer: B**\n":                        "B",
-		"Final.\n> answer: (A).":                 "A",
-		"Answer: A\nSo:\nAnswer: A":              "A",
-		"Answer: A\nOr rather:\nAnswer: B":       "",
-		"Answer: a":                              "",
-		"Answer: A or B":                         "",
-		"Answer: A, B":                           "",
-		"The answer is A":                        "",
-		"A":                                      "",
-		"My Answer: A":                           "",
-		"Answer: Ä":                              "",
-		"Answer A":                               "",
-		"":                                       "",
-		`"Answer: A" or "Answer: B"`:             "",
-		"Answer: Anna":                           "",
-		"Answer:\nA":                             "",
-		"Answer\u00a0:\u00a0A\u2003":             "A",
-	} {
-		if got := parseAnswer(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
-// A base model writes on after its answer.
-func TestParseContinued(t *testing.T) {
-	for text, want := range map[string]string{
-		"B is clearer.\nAnswer: B\n\nFirst text: rain.\nAnswer: A": "B",
-		"B is clearer.\nAnswer: B":                                 "B",
-		"It is the same.\nThe answer is A":                         "",
-	} {
-		if got := parseContinued(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
-func FuzzParseAnswer(f *testing.F) {
-	for _, s := range []string{"Answer: A", "**Answer: B**\nAnswer: A", "Answer: \xff", "answer:::A!!", "Answer: A or B"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		got := parseAnswer(text)
-		if got != "" && (!strings.Contains(text, got) || !strings.Contains(strings.ToLower(text), "answer")) {
-			t.Fatalf("%q: %q", text, got)
-		}
-		// What contradicts it leaves no answer, and what repeats it changes nothing.
-		for _, more := range []string{"A", "B"} {
-			want := more
-			if got != "" && got != more {
-				want = ""
-			}
-			if again := parseAnswer(text + "\nAnswer: " + more); got != "" && again != want {
-				t.Fatalf("%q and then %s: %q, want %q", text, more, again, want)
-			}
-		}
-	})
-}
-
 // sayPrompts make a small model end with an answer often enough.
 func sayPrompts(t testing.TB) *Prompts {
 	p := *prompts(t, Coherence)
@@ -121,7 +58,7 @@ func TestCoT(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if parseAnswer(r.Text) != s.Answer || r.Generated != s.Tokens || r.Finish != s.Finish {
+		if newAnswerParser(ask.Prompts.CoT).parseContinued(r.Text) != s.Answer || r.Generated != s.Tokens || r.Finish != s.Finish {
 			t.Errorf("sample %d is %+v; written again %q, %d tokens", i, s, r.Text, r.Generated)
 		}
 		if s.Answer != "" {
@@ -179,7 +116,7 @@ func TestCoT(t *testing.T) {
 	// Samples of another run are not taken.
 	other := *samples[0]
 	other.Seed++
-	if _, err := newTestJudge(t, m, ask).cot(t.Context(), in, &sampled{known: []*Sample{&other}, keep: func(*Sample) error { return nil }}, func() {}); err == nil || !strings.Contains(err.Error(), "sample 1") {
+	if _, err := newTestJudge(t, m, ask).cot(t.Context(), in, &sampled{path: "run/rows.part", known: []*Sample{&other}, keep: func(*Sample) error { return nil }}, func() {}); err == nil || !strings.Contains(err.Error(), "run/rows.part, line 2: it is another sample than the one that comes next; delete the file") {
 		t.Error(err)
 	}
 	// What cannot be kept ends the run.

@@ -23,8 +23,8 @@ type Kind string
 const (
 	NovelEval Kind = "noveleval" // passages for queries: a JSON list, and relevance in noveleval-qrels.txt beside it
 	Newsroom  Kind = "newsroom"  // summaries of news: a JSON list, in the form in which PairS publishes it
-	SummEval  Kind = "summeval"  // summaries of news: JSON lines, aligned and with the articles
-	CaTeRS    Kind = "caters"    // events of stories: a folder of brat's .txt and .ann
+	SummEval  Kind = "summeval"  // summaries of news: JSON lines, aligned and paired with the articles; or the list in which UniEval and G-Eval publish it
+	CaTeRS    Kind = "caters"    // events of stories: a folder of brat's .txt, with *** between stories, and .ann
 	Feedback  Kind = "feedback"  // Summarize from Feedback's comparisons, JSON lines: one of its files, or several joined
 	Plain     Kind = "plain"     // one's own: JSON lines, see Read
 )
@@ -120,7 +120,12 @@ func readData(kind Kind, path string, o ReadOptions) (*Dataset, ReadCounts, erro
 	case Newsroom:
 		d.Instances, err = readNewsroom(f, o.Aspect)
 	case SummEval:
-		d.Instances, err = readSummEval(f, o.Aspect)
+		r := bufio.NewReader(f)
+		if isList(r) {
+			d.Instances, err = readNewsroom(r, o.Aspect)
+		} else {
+			d.Instances, err = readSummEval(r, o.Aspect)
+		}
 	case Feedback:
 		d.Instances, err = readFeedback(f)
 	case Plain:
@@ -240,6 +245,12 @@ func eachLine(r io.Reader, f func(n int, line []byte) error) error {
 		return err
 	}
 	return nil
+}
+
+// isList reports whether a file begins as a JSON list does.
+func isList(r *bufio.Reader) bool {
+	begin, _ := r.Peek(1024)
+	return bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(begin, []byte("\xef\xbb\xbf"))), []byte("["))
 }
 
 // eachElement calls f with the elements of a JSON list, and the lines on which they begin.

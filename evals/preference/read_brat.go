@@ -13,12 +13,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/modellog/modellog/internal/regular"
 )
 
-// readStories reads the stories of a folder and those below it: name.txt has a story and name.ann its events and
-// relations, in the standoff form of brat.
+// readStories reads the stories of a folder and those below it: name.txt has a story, or several with *** between them
+// as CaTeRS publishes them, and name.ann their events and relations, in the standoff form of brat.
 func readStories(dir string, least int) ([]*Instance, ReadCounts, error) {
 	var c ReadCounts
 	var files []string
@@ -41,6 +42,7 @@ func readStories(dir string, least int) ([]*Instance, ReadCounts, error) {
 	}
 	slices.Sort(files)
 	var out []*Instance
+	stories := 0
 	for _, path := range files {
 		name, err := filepath.Rel(dir, strings.TrimSuffix(path, filepath.Ext(path)))
 		if err != nil {
@@ -52,23 +54,28 @@ func readStories(dir string, least int) ([]*Instance, ReadCounts, error) {
 		if err == nil {
 			annotation, err = readAll(path)
 		}
-		var in *Instance
-		unordered := 0
-		if err == nil {
-			in, unordered, err = parseStory(name, story, annotation)
-		}
-		switch {
-		case err != nil:
+		if err != nil {
 			out = append(out, &Instance{ID: name, Bad: err.Error()})
-		case len(in.Items) < least:
-			c.Filtered++
-		default:
-			c.Unordered += unordered
-			out = append(out, in)
+			continue
+		}
+		parsed, across, err := parseStories(name, story, annotation)
+		if err != nil {
+			out = append(out, &Instance{ID: name, Bad: err.Error()})
+			continue
+		}
+		stories += len(parsed)
+		c.Unordered += across
+		for _, s := range parsed {
+			if len(s.in.Items) < least {
+				c.Filtered++
+				continue
+			}
+			c.Unordered += s.unordered
+			out = append(out, s.in)
 		}
 	}
 	if len(out) == 0 {
-		return nil, c, fmt.Errorf("of %d stories none has %d events or more", len(files), least)
+		return nil, c, fmt.Errorf("of %d stories none has %d events or more", stories, least)
 	}
 	return out, c, nil
 }
@@ -93,14 +100,24 @@ type span struct {
 	text  string
 }
 
-// parseStory makes an instance of a story. The items are the events, each called by the words that are
-// annotated, with the sentence after them where another event has the same words. Relations that say which
-// is earlier are comparisons, those of brat's R lines and those that are arguments of an event's E line.
+// story is an instance with how many relations between its events say nothing of their order.
+type story struct {
+	in        *Instance
+	unordered int
+}
+
+// between stands between the stories of a file.
+const between = "***"
+
+// parseStories makes an instance of each story of a file. The items are the events, each called by the words that are
+// annotated, with the sentence after them where another event of the story has the same words. Relations that say which
+// is earlier are comparisons, those of brat's R lines and those that are arguments of an event's E line; one between
+// events of two stories is none, and counts as across.
 //
 // The events are shuffled, always in the same way for a name: in the order of the text the first would be
 // earlier most of the time.
-func parseStory(name, story, annotation string) (in *Instance, unordered int, err error) {
-	characters := []rune(story)
+func parseStories(name, text, annotation string) (all []story, across int, err error) {
+	characters := []rune(text)
 	spans := map[string]span{}
 	trigger := map[string]string{} // of E lines, their T
 	type relation struct {
@@ -194,61 +211,85 @@ func parseStory(name, story, annotation string) (in *Instance, unordered int, er
 			events = append(events, s)
 		}
 	}
-	if len(events) > MaxItems {
-		return nil, 0, fmt.Errorf("it has %d events; the most is %d", len(events), MaxItems)
-	}
 	slices.SortFunc(events, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.id, b.id)) })
-	hash := fnv.New64a()
-	hash.Write([]byte(name))
-	random := rand.New(rand.NewPCG(hash.Sum64(), 0))
-	random.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
-
-	in = &Instance{ID: name, Source: paragraphs(story), Line: 1}
-	words := map[string]int{}
-	for _, e := range events {
-		words[e.text]++
-	}
-	at := map[string]int{}
-	size := 0
-	for i, e := range events {
-		text := e.text
-		if words[text] > 1 {
-			text += " (" + sentence(characters, e.start) + ")"
+	// An event is of the story that it begins in.
+	type place struct{ story, item int }
+	at := map[string]place{}
+	size, from := 0, 0
+	texts := strings.Split(text, between)
+	for _, t := range texts {
+		if strings.TrimSpace(t) == "" && len(texts) > 1 { // as behind the last
+			from += utf8.RuneCountInString(t) + len(between)
+			continue
 		}
-		if size += len(text); size > maxAnnBytes {
-			return nil, 0, fmt.Errorf("its events with the sentences around them are longer than %d bytes together", maxAnnBytes)
+		in := &Instance{ID: name, Source: paragraphs(t), Line: 1}
+		if len(texts) > 1 {
+			in.ID = fmt.Sprintf("%s, story %d", name, len(all)+1)
 		}
-		at[e.id] = i
-		in.Items = append(in.Items, Item{ID: e.id, Text: text, Score: math.NaN()})
+		characters := []rune(t)
+		n := 0
+		for n < len(events) && events[n].start < from+len(characters) {
+			n++
+		}
+		of := events[:n]
+		events = events[n:]
+		if len(of) > MaxItems {
+			return nil, 0, fmt.Errorf("story %d has %d events; the most is %d", len(all)+1, len(of), MaxItems)
+		}
+		hash := fnv.New64a()
+		hash.Write([]byte(in.ID))
+		random := rand.New(rand.NewPCG(hash.Sum64(), 0))
+		random.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+		words := map[string]int{}
+		for _, e := range of {
+			words[e.text]++
+		}
+		for i, e := range of {
+			text := e.text
+			if words[text] > 1 {
+				text += " (" + sentence(characters, max(0, e.start-from)) + ")"
+			}
+			if size += len(text); size > maxAnnBytes {
+				return nil, 0, fmt.Errorf("its events with the sentences around them are longer than %d bytes together", maxAnnBytes)
+			}
+			at[e.id] = place{len(all), i}
+			in.Items = append(in.Items, Item{ID: e.id, Text: text, Score: math.NaN()})
+		}
+		from += len(characters) + len(between)
+		all = append(all, story{in: in})
 	}
 	for id, t := range trigger {
-		if i, ok := at[t]; ok {
-			at[id] = i
+		if p, ok := at[t]; ok {
+			at[id] = p
 		}
 	}
 	for _, r := range relations {
-		i, ok := at[r.a]
-		j, also := at[r.b]
+		a, ok := at[r.a]
+		b, also := at[r.b]
 		switch order := orderOf(r.label); {
 		case !ok || !also:
 			return nil, 0, fmt.Errorf("line %d of the annotation: the relation %s is of %s and %s, which are not both events", r.line, r.label, r.a, r.b)
-		case order == 0 || i == j:
-			unordered++
+		case a.story != b.story:
+			across++
+		case order == 0 || a == b:
+			all[a.story].unordered++
 		default:
-			in.Comparisons = append(in.Comparisons, Comparison{I: i, J: j, P: float64(1+order) / 2, Line: r.line})
+			in := all[a.story].in
+			in.Comparisons = append(in.Comparisons, Comparison{I: a.item, J: b.item, P: float64(1+order) / 2, Line: r.line})
 		}
 	}
-	return in, unordered, nil
+	return all, across, nil
 }
 
 // orderOf is 1 for a relation whose first event is the earlier, −1 for one whose second is, and 0 for one that
 // does not say. A cause, what enables and what prevents are earlier than what follows from them, unless the
-// relation is one of overlap.
+// relation is one of overlap. What is caused to end had begun before, so that CAUSE_TO_END_BEFORE says nothing of
+// which begins first.
 func orderOf(label string) int {
 	l := strings.ToUpper(label)
 	has := func(s string) bool { return strings.Contains(l, s) }
 	switch {
-	case has("OVERLAP"), has("CONTAIN"), has("IDENTITY"), has("DURING"), has("SIMULTANEOUS"):
+	case has("CAUSE_TO_END"), has("OVERLAP"), has("CONTAIN"), has("IDENTITY"), has("DURING"), has("SIMULTANEOUS"):
 		return 0
 	case has("AFTER"):
 		return -1

@@ -107,8 +107,8 @@ func novelEvalInstance(element json.RawMessage, relevance map[string]map[string]
 // markup ends paragraphs of Newsroom's texts.
 var markup = strings.NewReplacer("</p>", "\n", "<p>", "\n", "</P>", "\n", "<P>", "\n")
 
-// readNewsroom reads summaries, the items of each article. Which system wrote one is not told: they are called
-// by their places, from 1.
+// readNewsroom reads summaries, the items of each article. They are called by the system that wrote them, or where
+// that is not told, as of Newsroom, by their places, from 1.
 func readNewsroom(r io.Reader, aspect string) ([]*Instance, error) {
 	var g groups
 	n := 0
@@ -116,13 +116,14 @@ func readNewsroom(r io.Reader, aspect string) ([]*Instance, error) {
 		n++
 		var row struct {
 			Doc     text    `json:"doc_id"`
+			System  text    `json:"system_id"`
 			Source  *string `json:"source"`
 			Summary *string `json:"system_output"`
 			Scores  map[string]*float64
 		}
 		err := decodeRow(element, &row)
 		if err == nil && (row.Doc == "" || row.Source == nil || row.Summary == nil) {
-			err = errors.New(`it has no "doc_id", "source" or "system_output", as Newsroom's have`)
+			err = errors.New(`it has no "doc_id", "source" or "system_output", as Newsroom's have, and SummEval's in a list`)
 		}
 		var score float64
 		if err == nil {
@@ -138,7 +139,11 @@ func readNewsroom(r io.Reader, aspect string) ([]*Instance, error) {
 			g.all = append(g.all, bad)
 			return nil
 		}
-		in.Items = append(in.Items, Item{ID: fmt.Sprint(len(in.Items) + 1), Text: oneLine(html.UnescapeString(markup.Replace(*row.Summary))), Score: score})
+		id := string(row.System)
+		if id == "" {
+			id = fmt.Sprint(len(in.Items) + 1)
+		}
+		in.Items = append(in.Items, Item{ID: id, Text: oneLine(html.UnescapeString(markup.Replace(*row.Summary))), Score: score})
 		return nil
 	})
 	return g.all, err

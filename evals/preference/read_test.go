@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/modellog/modellog/internal/modeltest"
 )
@@ -94,9 +95,25 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
+// SummEval is published as a list, too, in the form of Newsroom with the names of systems.
+func TestReadSummEvalList(t *testing.T) {
+	row := func(doc, system, summary string, score string) string {
+		return `{"doc_id":"` + doc + `","system_id":"` + system + `","source":"An article .","reference":"r","system_output":"` + summary + `","scores":{"coherence":` + score + `,"consistency":5.0,"fluency":5.0,"relevance":2.0}}`
+	}
+	path := write(t, "summeval.json", "\ufeff [\n"+row("dm-1", "M11", "one", "1.3333333333333333")+",\n"+row("dm-1", "M8", "two", "4")+"\n]\n")
+	d, c, err := Read(SummEval, path, ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := d.Instances[0]
+	if d.Name != "SummEval" || c != (ReadCounts{Instances: 1}) || in.ID != "dm-1" || in.Source != "An article ." || !slices.Equal(in.Items, []Item{{"M11", "one", 4. / 3}, {"M8", "two", 4}}) {
+		t.Errorf("%s %+v %+v", d.Name, c, in)
+	}
+}
+
 func TestReadSummEval(t *testing.T) {
 	row := func(id, model, text, decoded, scores string) string {
-		return `{"id":"` + id + `","model_id":"` + model + `","text":"` + text + `","decoded":"` + decoded + `","references":[],"turker_annotations":[],"expert_annotations":[` + scores + `]}` + "\n"
+		return `{"id":"` + id + `","model_id":"` + model + `","text":"` + text + `","decoded":"` + decoded + `","filepath":"cnndm/dailymail/stories/` + id + `.story","references":[],"turker_annotations":[],"expert_annotations":[` + scores + `]}` + "\n"
 	}
 	path := write(t, "model_annotations.aligned.paired.jsonl", "\ufeff"+
 		row("dm-1", "M8", "An  article.\\n\\nIts second paragraph.", " one\\tsummary ", `{"coherence":2,"consistency":5,"fluency":4,"relevance":1},{"coherence":5,"consistency":5,"fluency":4,"relevance":1}`)+
@@ -210,7 +227,7 @@ func TestReadStories(t *testing.T) {
 		t.Errorf("%q, %q", d.Instances[0].Bad, d.Instances[1].Bad)
 	}
 	// Two events of the same words are told apart by their sentences.
-	in, _, err = parseStory("x", "Bo ran home. Then he ran!", "T1\tEvent 3 6\tran\nT2\tEvent 21 24\tran\n")
+	in, err = onlyStory(t, "Bo ran home. Then he ran!", "T1\tEvent 3 6\tran\nT2\tEvent 21 24\tran\n")
 	if err != nil || len(in.Items) != 2 {
 		t.Fatal(err)
 	}
@@ -220,7 +237,7 @@ func TestReadStories(t *testing.T) {
 		}
 	}
 	// A text in pieces.
-	in, _, err = parseStory("x", "He gave it up. He left.", "T1\tEvent 3 7;11 13\tgave up\nT2\tEvent 18 22\tleft\nR1\tBEFORE Arg1:T1 Arg2:T2\n")
+	in, err = onlyStory(t, "He gave it up. He left.", "T1\tEvent 3 7;11 13\tgave up\nT2\tEvent 18 22\tleft\nR1\tBEFORE Arg1:T1 Arg2:T2\n")
 	if err != nil || len(in.Comparisons) != 1 {
 		t.Error(in, err)
 	}
@@ -229,6 +246,71 @@ func TestReadStories(t *testing.T) {
 	}
 	if _, _, err := Read(CaTeRS, t.TempDir(), ReadOptions{}); err == nil || !strings.Contains(err.Error(), "no .ann file") {
 		t.Errorf("an empty folder: %v", err)
+	}
+}
+
+// onlyStory is the one story of a text.
+func onlyStory(t *testing.T, text, annotation string) (*Instance, error) {
+	t.Helper()
+	all, across, err := parseStories("x", text, annotation)
+	if err != nil || len(all) != 1 || across != 0 {
+		t.Fatalf("%d stories, %d relations between them, %v", len(all), across, err)
+	}
+	return all[0].in, nil
+}
+
+// A file of CaTeRS has many stories with *** between, and one annotation whose places count through it.
+func TestReadStoriesOfAFile(t *testing.T) {
+	text := "\nAnn woke. She ate.\n***\nÄnne ran. She ran home.\nShe slept.\n***\n"
+	place := func(words string, nth int) string {
+		at := -1
+		for range nth {
+			at += 1 + strings.Index(text[at+1:], words)
+		}
+		from := utf8.RuneCountInString(text[:at])
+		return fmt.Sprintf("%d %d\t%s", from, from+utf8.RuneCountInString(words), words)
+	}
+	annotation := strings.Join([]string{
+		"T1\tEvent " + place("woke", 1), "T2\tEvent " + place("ate", 1),
+		"T3\tEvent " + place("ran", 1), "T4\tEvent " + place("ran", 2), "T5\tEvent " + place("slept", 1),
+		"R1\tBEFORE Arg1:T1 Arg2:T2\t", "R2\tCAUSE_TO_END_BEFORE Arg1:T5 Arg2:T4\t", "R3\tENABLE_BEFORE Arg1:T3 Arg2:T5\t", "R4\tBEFORE Arg1:T2 Arg2:T3\t",
+	}, "\n")
+	dir := t.TempDir()
+	for name, s := range map[string]string{"1.txt": text, "1.ann": annotation} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(s), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, c, err := Read(CaTeRS, dir, ReadOptions{MinEvents: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c != (ReadCounts{Instances: 2, Unordered: 2}) {
+		t.Errorf("%+v", c)
+	}
+	for i, want := range []struct {
+		id, source, comparisons string
+		items                   []string
+	}{
+		{"1, story 1", "Ann woke. She ate.", "T1 T2;", []string{"T1 woke", "T2 ate"}},
+		{"1, story 2", "Änne ran. She ran home.\nShe slept.", "T3 T5;", []string{"T3 ran (Änne ran.)", "T4 ran (She ran home.)", "T5 slept"}},
+	} {
+		in := d.Instances[i]
+		var items []string
+		for _, x := range in.Items {
+			items = append(items, x.ID+" "+x.Text)
+		}
+		slices.Sort(items)
+		comparisons := ""
+		for _, x := range in.Comparisons {
+			comparisons += in.Items[x.I].ID + " " + in.Items[x.J].ID + ";"
+		}
+		if in.ID != want.id || in.Source != want.source || comparisons != want.comparisons || !slices.Equal(items, want.items) {
+			t.Errorf("%q %q %q %q", in.ID, in.Source, comparisons, items)
+		}
+	}
+	if _, c, err = Read(CaTeRS, dir, ReadOptions{MinEvents: 3}); err != nil || c != (ReadCounts{Instances: 1, Filtered: 1, Unordered: 2}) {
+		t.Errorf("%+v %v", c, err)
 	}
 }
 
@@ -348,10 +430,15 @@ func FuzzRead(f *testing.F) {
 func FuzzStory(f *testing.F) {
 	f.Add("Ann left.", "T1\tEvent 4 8\tleft\nE1\tEvent:T1 CAUSE:E1\nR1\tBEFORE Arg1:T1 Arg2:E1\n")
 	f.Add("a b", "T1\tE 0 1;2 3\ta b\nT2\tE 2 3\tb\nR1\tAFTER Arg1:T1 Arg2:T2")
+	f.Add("a b\n***\nc d\n***\n", "T1\tE 0 1\ta\nT2\tE 2 3\tb\nT3\tE 8 9\tc\nT4\tE 10 11\td\nR1\tBEFORE Arg1:T1 Arg2:T2\t\nR2\tBEFORE Arg1:T3 Arg2:T1\t\n")
 	f.Add("ä\xff", "T1\t\t\nT\tx -1 0\ta\n")
 	f.Fuzz(func(t *testing.T, story, annotation string) {
-		if in, _, err := parseStory("x", story, annotation); err == nil {
-			checkRead(t, []*Instance{in})
+		if all, _, err := parseStories("x", story, annotation); err == nil {
+			var of []*Instance
+			for _, s := range all {
+				of = append(of, s.in)
+			}
+			checkRead(t, of)
 		}
 	})
 }
@@ -380,14 +467,14 @@ func TestReadNewsroomBad(t *testing.T) {
 // Parts of an event that overlap, and one sentence around very many events, would need gigabytes.
 func TestParseStoryBounds(t *testing.T) {
 	story := strings.Repeat("a", 1<<16)
-	if _, _, err := parseStory("x", story, "T1\tEvent 0 65536"+strings.Repeat(";0 65536", 100_000)+"\ta\n"); err == nil || !strings.Contains(err.Error(), "longer together") {
+	if _, _, err := parseStories("x", story, "T1\tEvent 0 65536"+strings.Repeat(";0 65536", 100_000)+"\ta\n"); err == nil || !strings.Contains(err.Error(), "longer together") {
 		t.Error(err)
 	}
 	var ann strings.Builder
 	for i := range 200 {
 		fmt.Fprintf(&ann, "T%d\tEvent %d %d\ta\n", i, i, i+1)
 	}
-	if _, _, err := parseStory("x", story, ann.String()); err == nil || !strings.Contains(err.Error(), "sentences around them") {
+	if _, _, err := parseStories("x", story, ann.String()); err == nil || !strings.Contains(err.Error(), "sentences around them") {
 		t.Error(err)
 	}
 }

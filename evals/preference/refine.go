@@ -281,12 +281,12 @@ func Stages(instances []*Instance, o RefineOptions) ([]Stage, error) {
 	for n, in := range instances {
 		items[n] = len(in.Items)
 		if err := checkComparisons(len(in.Items), in.Comparisons); err != nil {
-			return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+			return nil, fmt.Errorf("instance %s, line %d of the data: %w", in.ID, in.Line, err)
 		}
 		from := perturbed[n].Comparisons
 		scores, err := o.Rank(len(in.Items), from)
 		if err != nil {
-			return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+			return nil, fmt.Errorf("instance %s, line %d of the data: %w", in.ID, in.Line, err)
 		}
 		stages[0].Pairs[n] = AsAnnotated(in.Comparisons)
 		stages[1].Pairs[n] = AsAnnotated(from)

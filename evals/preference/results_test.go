@@ -20,9 +20,10 @@ import (
 var shipped = []struct {
 	dir, name, file string
 	kind            Kind
+	models          []modeltest.Reference
 }{
-	{"noveleval", "NovelEval", "data/noveleval.json", NovelEval},
-	{"newsroom", "Newsroom", "data/newsroom.json", Newsroom},
+	{"noveleval", "NovelEval", "data/noveleval.json", NovelEval, []modeltest.Reference{modeltest.SmolLM, modeltest.Gemma}},
+	{"newsroom", "Newsroom", "data/newsroom.json", Newsroom, []modeltest.Reference{modeltest.SmolLM}},
 }
 
 // The tables of the results in the repository have what follows from their rows, counted here in another way, and
@@ -38,29 +39,14 @@ func TestShippedResults(t *testing.T) {
 			if m.Program.Version == "" || strings.Contains(m.Program.Version, "dirty") {
 				t.Errorf("the program's version is %q, which nobody can build again", m.Program.Version)
 			}
-			if want := modeltest.SmolLM; len(m.Models) != 1 || m.Models[0].Name != want.Name || m.Models[0].Digest != want.SHA256 {
-				t.Errorf("the manifest has the models %+v", m.Models)
+			if len(m.Models) != len(run.models) || len(m.Counts) != len(run.models) {
+				t.Fatalf("the manifest has the models %+v", m.Models)
 			}
 			p, err := DefaultPrompts(Task(m.Options["task"]))
 			if err != nil || m.Options["prompts"] != p.digest() {
 				t.Errorf("the prompts have changed since the run; %v", err)
 			}
-			rows, err := ReadRows(filepath.Join(dir, folder.RowsFile(modeltest.SmolLM.Name, rowsEnding)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c := m.Counts[0]; c.Rows != len(rows) || c.Scored+c.Bad != len(rows) {
-				t.Errorf("%d rows; the manifest has %+v", len(rows), c)
-			}
 			figures := foldertest.Figures(t, dir)
-			for quantity, want := range recount(rows) {
-				at := slices.IndexFunc(figures, func(f published.Figure) bool {
-					return f.Other["in"] == "Table 1, "+run.name && f.Table == "" && f.Model == modeltest.SmolLM.Name && f.Quantity == quantity && f.Other["interval"] == ""
-				})
-				if at < 0 || math.Abs(figures[at].Value-100*want) > 1e-9 {
-					t.Errorf("%s is not %g in the table", quantity, 100*want)
-				}
-			}
 			d, _, err := Read(run.kind, modeltest.Shared(t, run.file), ReadOptions{})
 			if err != nil {
 				t.Fatal(err)
@@ -68,14 +54,35 @@ func TestShippedResults(t *testing.T) {
 			if _, err := LoadRun(t.Context(), dir, d); err != nil {
 				t.Error(err)
 			}
-			text, err := os.ReadFile(filepath.Join(dir, folder.RowsFile(modeltest.SmolLM.Name, rowsEnding)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, in := range d.Instances {
-				for _, item := range in.Items {
-					if len(item.Text) > 20 && strings.Contains(string(text), item.Text[:20]) {
-						t.Errorf("the rows have the text of item %s", item.ID)
+			for i, model := range run.models {
+				if got := m.Models[i]; got.Name != model.Name || got.Digest != model.SHA256 {
+					t.Errorf("model %d of the manifest is %+v", i+1, got)
+				}
+				path := filepath.Join(dir, folder.RowsFile(model.Name, rowsEnding))
+				rows, err := ReadRows(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c := m.Counts[i]; c.Rows != len(rows) || c.Scored+c.Bad != len(rows) {
+					t.Errorf("%d rows; the manifest has %+v", len(rows), c)
+				}
+				for quantity, want := range recount(rows) {
+					at := slices.IndexFunc(figures, func(f published.Figure) bool {
+						return f.Other["in"] == "Table 1, "+run.name && f.Table == "" && f.Model == model.Name && f.Quantity == quantity && f.Other["interval"] == ""
+					})
+					if at < 0 || math.Abs(figures[at].Value-100*want) > 1e-9 {
+						t.Errorf("%s of %s is not %g in the table", quantity, model.Name, 100*want)
+					}
+				}
+				text, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, in := range d.Instances {
+					for _, item := range in.Items {
+						if len(item.Text) > 20 && strings.Contains(string(text), item.Text[:20]) {
+							t.Errorf("the rows have the text of item %s", item.ID)
+						}
 					}
 				}
 			}
@@ -210,5 +217,38 @@ func TestShippedTables(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The rows of the chains of thought have the votes of their samples, and a self-agreement is of two votes at least.
+func TestShippedCoT(t *testing.T) {
+	dir := filepath.Join("results", "newsroom-cot")
+	rows, err := ReadRows(filepath.Join(dir, folder.RowsFile(modeltest.SmolLM.Name, rowsEnding)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "samples-smollm2-135m-instruct.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if len(rows) != 12 || len(lines) != 36 {
+		t.Fatalf("%d rows, %d samples", len(rows), len(lines))
+	}
+	for i, r := range rows {
+		of := strings.Join(lines[3*i:3*i+3], "\n")
+		want := Votes{A: strings.Count(of, `"answer":"A"`), B: strings.Count(of, `"answer":"B"`), Unparsed: strings.Count(of, `"answer":""`)}
+		if r.Votes == nil || *r.Votes != want || (r.Status == StatusJudged) != (want.A+want.B > 0) {
+			t.Errorf("row %d has %+v, its samples %+v", i+1, r.Votes, want)
+		}
+	}
+	results, err := LoadRun(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range results[0].answered(0) {
+		if !math.IsNaN(a.SelfAgreement) {
+			t.Errorf("instance %s has a self-agreement of %g, and no judgement has two votes", a.Instance.ID, a.SelfAgreement)
+		}
 	}
 }

@@ -44,6 +44,9 @@ func (c Choice) Choose(all []*Instance) ([]*Instance, error) {
 	}
 	seen := map[string]bool{}
 	for _, in := range all {
+		if in.Bad != "" {
+			continue // it has no judgements, and may be called as another is
+		}
 		if seen[in.ID] {
 			return nil, fmt.Errorf("line %d: a second instance is called %s; rows could not be told apart", in.Line, in.ID)
 		}
@@ -152,6 +155,8 @@ const (
 	Direct Method = "direct" // by the labels' probabilities
 	CoT    Method = "CoT"    // by sampled chains of thought
 )
+
+var methods = []Method{Direct, CoT}
 
 // Result is what a run has of one model.
 type Result struct {
@@ -535,6 +540,7 @@ func (r *Result) sampleAll(ctx context.Context, j *judge, chosen []*Instance, ke
 		}
 		s.known = append(s.known, x)
 	}
+	s.path = kept.path
 	r.Samples = s.known
 	s.keep = func(x *Sample) error {
 		r.Samples = append(r.Samples, x)

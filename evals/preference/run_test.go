@@ -369,6 +369,10 @@ func TestChoose(t *testing.T) {
 	if _, err := (Choice{Items: 1}).Choose(nil); err == nil {
 		t.Error("one item is compared")
 	}
+	// The name of a bad row is that of its line, which may be another's own.
+	if got, err := (Choice{}).Choose([]*Instance{{ID: "line 2", Line: 1}, {ID: "line 2", Line: 2, Bad: "no JSON"}}); err != nil || len(got) != 2 {
+		t.Error(got, err)
+	}
 	if _, err := (Choice{}).Choose([]*Instance{{ID: "a"}, {ID: "a", Line: 7}}); err == nil || !strings.Contains(err.Error(), "line 7") {
 		t.Errorf("two instances of one name: %v", err)
 	}

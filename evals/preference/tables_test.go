@@ -209,10 +209,98 @@ func TestTables(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"judgements-smollm2-135m-instruct-noveleval", "judgements-smollm2-135m-instruct--cot-newsroom", "transitivity-noveleval", "judgements-a-third-caters", "judgements-a-third-caters-2", "commutativity-noveleval", "self-agreement-newsroom"} {
+	for _, name := range []string{"commutativity-models-direct-noveleval", "commutativity-models-cot-newsroom", "self-agreement-models-newsroom", "judgements-smollm2-135m-instruct-noveleval", "judgements-smollm2-135m-instruct--cot-newsroom", "transitivity-noveleval", "judgements-a-third-caters", "judgements-a-third-caters-2", "commutativity-noveleval", "self-agreement-newsroom"} {
 		if !names[name] {
 			t.Errorf("there is no figure %s among %v", name, names)
 		}
+	}
+}
+
+// The points over models are the figures of Table 1: one's own, and those of the paper, read here from its file.
+func TestModelFigures(t *testing.T) {
+	results := []*Result{
+		resultOf(t, "smollm2:135m-instruct", "NovelEval", Direct, 1, 3, 1), resultOf(t, "smollm2:135m-instruct", "NovelEval", CoT, 1, 2, 0.5),
+		resultOf(t, "gemma3:270m-pt", "NovelEval", Direct, 1, 1, 0), resultOf(t, "gemma3:270m-pt", "Newsroom", Direct, 1, 1, 0),
+	}
+	o := optionsOf(t)
+	o.Measure.complete()
+	table := &tables{results: results, o: o}
+	sets, err := table.models()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sets) != 2 || len(sets[0].models) != 2 || len(sets[0].models[0].by) != 2 || !math.IsNaN(sets[0].models[1].self) {
+		t.Fatalf("%+v", sets)
+	}
+	m, err := Measure(results[0].judged(0), MeasureOptions{Bootstrap: quick})
+	if err != nil {
+		t.Fatal(err)
+	}
+	self := 0.0
+	for _, a := range results[1].answered(0) {
+		self += a.SelfAgreement / 6
+	}
+	tran, selves := sets[0].stable(Direct)
+	if len(tran) != 1 || tran[0] != m.Transitive.Value || math.Abs(selves[0]-self) > 1e-12 {
+		t.Errorf("s_tran of direct judgements and self-agreement of chains of thought: %v, %v; want %g, %g", tran, selves, m.Transitive.Value, self)
+	}
+	file, err := os.ReadFile("../../notebooks/published/preference-table01.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	figures, err := published.Table("Preference Table 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range publishedSets {
+		for _, method := range methods {
+			points := publishedPoints(figures, set, method)
+			if len(points) != 10 {
+				t.Errorf("%s, %s: %d points", set, method, len(points))
+			}
+			for _, p := range points {
+				for q, v := range map[string]float64{"s_comm": p.X, "H": p.Y} {
+					row := fmt.Sprintf(",%s,%s,%%,%s,,%s\n", set, q, strconv.FormatFloat(v, 'f', 1, 64), method)
+					if !p.Published || !strings.Contains(string(file), row) {
+						t.Errorf("%s: no row ends in %q", p.Name, row)
+					}
+				}
+			}
+		}
+	}
+	if points := publishedPoints(figures, "Newsroom", Direct); points != nil {
+		t.Errorf("the paper has no Newsroom: %v", points)
+	}
+	// Of NovelEval, direct, by Python's statistics.correlation, and of ranks.
+	if got := correlated(publishedPoints(figures, "NovelEval", Direct)); got != "Pearson, Spearman of the published 0.91, 0.94 (n = 10)" {
+		t.Error(got)
+	}
+	drawn, err := table.modelFigures()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range drawn {
+		names = append(names, f.Name)
+	}
+	if got := strings.Join(names, " "); got != "commutativity-models-direct-noveleval commutativity-models-cot-noveleval self-agreement-models-noveleval commutativity-models-direct-newsroom" {
+		t.Error(got)
+	}
+}
+
+// That rankings are of fewer instances than the run is of is told.
+func TestSortingOfFewer(t *testing.T) {
+	r := resultOf(t, "a model", "mine", Direct, 1, 1, 0)
+	for i := range r.Answered[0][1].Instance.Items {
+		r.Answered[0][1].Instance.Items[i].Score = 1
+	}
+	r.Rows = []*Row{{Instance: "bad", Status: StatusBad}, {Instance: "0", First: "1"}, {Instance: "0", First: "2"}}
+	x, err := SortingTable([]*Result{r}, optionsOf(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(x.Notes, "\n"); !strings.Contains(got, "a model on mine: PairS is of 5 of 7 instances, the win rate of 5.") {
+		t.Error(got)
 	}
 }
 
@@ -242,7 +330,7 @@ func TestTable2(t *testing.T) {
 	}
 	// A wins 3 of 4 (½), B and C 1 of 2 (0), D and E lose all (−1): 1 ≻ 2 groups: 1·2 + 1·2 + 2·2 = 8 pairs in two orders.
 	for name, want := range map[string][2]string{
-		"Raw data": {"0.0 – 5 5.00", "98.4 – 14800 6.29"}, "Aug. data": {"100.0 100.0 16 16.00", "1 1 30900 13.2"}, "Aug. data+Neg.": {"100.0 100.0 32 32.00", "1 1 61800 26.4"},
+		"Raw data": {"0.0 undefined 5 5.00", "98.4 – 14800 6.29"}, "Aug. data": {"100.0 100.0 16 16.00", "1 1 30900 13.2"}, "Aug. data+Neg.": {"100.0 100.0 32 32.00", "1 1 61800 26.4"},
 	} {
 		if got := lines[name]; len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 			t.Errorf("%s: %q, want %q", name, got, want)
