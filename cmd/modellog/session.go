@@ -22,6 +22,7 @@ type modelFlags struct {
 // engineFlags say how the embedded engine computes.
 type engineFlags struct {
 	Threads   int    `placeholder:"N" env:"MODELLOG_THREADS" help:"Threads of the embedded engine. Default: all processors."`
+	GPU       bool   `env:"MODELLOG_GPU" help:"Have the embedded engine compute on graphics processors."`
 	Precision string `enum:"auto,exact,native" default:"auto" help:"Numbers of the embedded engine: exact (float32), native (as the file has them) or auto. Default: ${default}."`
 }
 
@@ -71,7 +72,7 @@ func (f *engineFlags) start(ctx context.Context, model string, report reporter, 
 		return nil, err
 	}
 	o := &opened{
-		models: open.Options{Store: models, CacheDir: cacheDir, Precision: f.Precision, Threads: f.Threads, Progress: report.bytes, Warn: warn},
+		models: open.Options{Store: models, CacheDir: cacheDir, Precision: f.Precision, Threads: f.Threads, GPU: f.GPU, Progress: report.bytes, Warn: warn},
 		cache:  cache,
 		warn:   warn,
 	}

@@ -66,7 +66,12 @@ func (m *Model) dequantise(ctx context.Context, again bool) (string, error) {
 		return "", fmt.Errorf("the file is GGUF version %d, which is not dequantised; convert it to version 3", h.Version)
 	}
 	dir := filepath.Join(o.CacheDir, "weights")
-	target := filepath.Join(dir, digest+"-"+dequantised+".gguf")
+	// A graphics processor needs an output head of its own: the embedding stays with the processor.
+	version, shared := dequantised, tied(h) && !o.GPU
+	if o.GPU {
+		version += "-gpu"
+	}
+	target := filepath.Join(dir, digest+"-"+version+".gguf")
 	if _, err := os.Stat(sumFile(target)); err == nil && !again {
 		if _, err := os.Stat(target); err == nil {
 			return target, nil
@@ -89,7 +94,7 @@ func (m *Model) dequantise(ctx context.Context, again bool) (string, error) {
 		partial.Close()
 		os.Remove(partial.Name()) // fails once it has been renamed
 	}()
-	sum, err := writeFloat32(ctx, partial, source, h, o.Progress)
+	sum, err := writeFloat32(ctx, partial, source, h, shared, o.Progress)
 	if err == nil {
 		err = partial.Sync()
 	}
@@ -116,7 +121,7 @@ func replaced(dir, digest string) {
 		return
 	}
 	for _, path := range old {
-		if !strings.Contains(filepath.Base(path), "-"+dequantised+".") {
+		if !strings.Contains(filepath.Base(path), "-"+dequantised) {
 			os.Remove(path)
 		}
 	}
@@ -201,14 +206,15 @@ func tied(h *header.Header) bool {
 }
 
 // writeFloat32 writes a copy of a GGUF file in which every quantised tensor is
-// float32 and everything else is as it was, but for headless. It returns the copy's checksum.
-func writeFloat32(ctx context.Context, w io.Writer, source io.ReaderAt, h *header.Header, progress func(string, int64, int64)) (uint32, error) {
+// float32 and everything else is as it was, but for headless where the output head is shared. It
+// returns the copy's checksum.
+func writeFloat32(ctx context.Context, w io.Writer, source io.ReaderAt, h *header.Header, shared bool, progress func(string, int64, int64)) (uint32, error) {
 	sum := crc32.New(castagnoli)
 	out := &counter{w: bufio.NewWriterSize(w, 1<<20), sum: sum}
 	count, begin, end := h.MetadataSection()
 
 	tensors := uint64(len(h.Tensors))
-	if tied(h) {
+	if shared {
 		tensors++
 	}
 	out.Write([]byte("GGUF"))
@@ -238,7 +244,7 @@ func writeFloat32(ctx context.Context, w io.Writer, source io.ReaderAt, h *heade
 		describe(t.Name, t.Shape, kind, size)
 		total += t.Elements()
 	}
-	if tied(h) {
+	if shared {
 		describe(headless, []uint64{1}, ggml.TensorTypeF32, 4)
 	}
 	var done uint64
@@ -274,7 +280,7 @@ func writeFloat32(ctx context.Context, w io.Writer, source io.ReaderAt, h *heade
 			}
 		}
 	}
-	if tied(h) {
+	if shared {
 		out.align(h.Alignment)
 		out.number(float32(0))
 	}

@@ -62,14 +62,14 @@ var ErrUnsupported = errors.New("the engine does not have this model's architect
 
 // load loads the weights at path. The engine reports running out of memory, and
 // metadata it cannot make sense of, by panicking.
-func load(ctx context.Context, path string, threads int, precision string, capacity, chunk int, progress func(string, int64, int64)) (e *engine, err error) {
+func load(ctx context.Context, path string, threads int, layers ml.GPULayersList, precision string, capacity, chunk int, progress func(string, int64, int64)) (e *engine, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			e, err = nil, enginePanic(r)
 		}
 	}()
-	params := ml.BackendParams{AllocMemory: true, NumThreads: threads}
-	if precision == string(Exact) && fuses(path) {
+	params := ml.BackendParams{AllocMemory: true, NumThreads: threads, GPULayers: layers}
+	if precision == string(Exact) && len(layers) == 0 && fuses(path) {
 		// Fused attention passes over what a token may not see. Most of a batch of
 		// short prefixes is that, and plain attention computes all of it.
 		params.FlashAttention = ml.FlashAttentionEnabled

@@ -21,6 +21,13 @@
 // ([Model.Batch]). On Linux and processors with AVX2 the matrix products in float32
 // are this package's own.
 //
+// # Graphics processors
+//
+// A model opened with [Options].GPU has its layers and its output head on the graphics processors that the engine
+// finds, by their free memory where they are several. On Macs with Apple's processors the engine has Metal built in.
+// Elsewhere it loads the libraries of an Ollama installation of the engine's version (CUDA, ROCm, Vulkan) from the
+// folders in OLLAMA_LIBRARY_PATH. What is read there is kept apart from what is read on the processor.
+//
 // # Writing
 //
 // [Model.Generate] writes with the same weights and the same numbers, one token at
@@ -57,6 +64,7 @@ import (
 	"sync/atomic"
 
 	"github.com/ollama/ollama/fs/ggml"
+	"github.com/ollama/ollama/ml"
 
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/lm/chat"
@@ -81,6 +89,7 @@ type Options struct {
 	Precision Precision // in what numbers to compute
 	CacheDir  string    // where dequantised weights are kept; needed for Exact
 	Threads   int       // threads of the engine; all processors where it is 0
+	GPU       bool      // compute on the graphics processors that the engine finds; an error where there are none
 	Batch     int       // prefixes in a batch at most; where it is 0, 64 in Exact precision and 1 in Native
 
 	// Progress, where it is not nil, is told of steps that take long.
@@ -108,6 +117,8 @@ type Model struct {
 	engine *engine    // nil before the first reading and after Close
 	closed bool
 
+	layers ml.GPULayersList // on which graphics processors; none where the processor computes
+
 	ends []lm.Token                     // at which the writing ends
 	chat func() (*chat.Template, error) // parsed at its first use
 
@@ -118,7 +129,9 @@ var _ lm.Model = (*Model)(nil)
 
 // revision is of what turns a file and a prefix into numbers: the engine's
 // version, as go.mod pins it, and our own part's.
-const revision = "ollama v0.17.4, 2"
+const revision = "ollama " + engineVersion + ", 2"
+
+const engineVersion = "v0.17.4"
 
 // Open opens the model in the GGUF file at path. The errors of a bad file say
 // what is wrong with it: [header.ErrNotGGUF], [header.ErrTruncated], an
@@ -187,6 +200,16 @@ func Open(ctx context.Context, path string, o Options) (*Model, error) {
 	}
 	if err := supported(path); err != nil {
 		return nil, fmt.Errorf("opening %s: %w", path, err)
+	}
+	if o.GPU {
+		var devices []ml.DeviceInfo
+		if devices, err = graphics(path); err != nil {
+			return nil, err
+		}
+		m.layers = spread(int(h.KV.Uint("block_count"))+1, devices)
+		for _, d := range devices {
+			m.info.Revision += ", " + d.Description
+		}
 	}
 	if err := m.choosePrecision(ctx); err != nil {
 		return nil, err

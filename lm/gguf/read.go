@@ -211,7 +211,7 @@ func (m *Model) makeRoom(ctx context.Context, tokens int) error {
 	if err := m.checkWeights(ctx); err != nil {
 		return err
 	}
-	e, err := load(ctx, m.weights, m.options.Threads, m.info.Precision, capacity, m.chunk, m.options.Progress)
+	e, err := load(ctx, m.weights, m.options.Threads, m.layers, m.info.Precision, capacity, m.chunk, m.options.Progress)
 	if err != nil {
 		return fmt.Errorf("loading %s: %w", m.info.Path, err)
 	}

@@ -29,6 +29,7 @@ func embedded(ctx context.Context, p Place, o Options) (lm.Model, error) {
 		Digest:    digest,
 		Precision: gguf.Precision(o.Precision),
 		Threads:   o.Threads,
+		GPU:       o.GPU,
 		CacheDir:  o.CacheDir,
 		Progress:  func(what string, done, total int64) { o.Progress(what, int(done), int(total)) },
 		Warn:      o.Warn,

@@ -38,7 +38,8 @@ type Options struct {
 	// Precision is in what numbers the embedded engine computes: "exact" (float32), "native" (as the
 	// file has them), or "" for exact where that fits into the free memory, else native.
 	Precision string
-	Threads   int // of the embedded engine; all processors where it is 0
+	Threads   int  // of the embedded engine; all processors where it is 0
+	GPU       bool // have the embedded engine compute on graphics processors; see package gguf
 
 	// Progress, where it is not nil, is told how far something slow has come: how much of a file's weights,
 	// in bytes, is checked, dequantised or loaded.
