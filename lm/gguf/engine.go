@@ -136,11 +136,12 @@ func (e *engine) close() {
 }
 
 // forward runs the prefixes, whose tree fits the cache, and returns the logits after each: as many rows, one
-// after the other, each of the size of the vocabulary. What the cache held is forgotten before and after.
-func (e *engine) forward(prefixes [][]lm.Token, waves [][]segment) (logits []float32, err error) {
+// after the other, each of the size of the vocabulary, and which prefix each row is of. What the cache held is
+// forgotten before and after.
+func (e *engine) forward(prefixes [][]lm.Token, waves [][]segment) (logits []float32, rows []int, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			logits, err = nil, enginePanic(r)
+			logits, rows, err = nil, nil, enginePanic(r)
 		}
 	}()
 	cache := e.model.Config().Cache
@@ -158,9 +159,9 @@ func (e *engine) forward(prefixes [][]lm.Token, waves [][]segment) (logits []flo
 		}
 	}()
 	for _, wave := range waves {
-		// The leaves are those of the last wave, in the order of their prefixes.
-		if logits, err = e.wave(wave); err != nil {
-			return nil, err
+		// The leaves are those of the last wave.
+		if logits, rows, err = e.wave(wave); err != nil {
+			return nil, nil, err
 		}
 		for _, s := range wave {
 			for _, b := range s.branches {
@@ -170,40 +171,43 @@ func (e *engine) forward(prefixes [][]lm.Token, waves [][]segment) (logits []flo
 			}
 		}
 	}
-	return logits, nil
+	return logits, rows, nil
 }
 
 // wave runs segments that go on from what the cache has, in chunks where they are many tokens, and returns the
-// logits after the leaves among them.
-func (e *engine) wave(wave []segment) (logits []float32, err error) {
+// logits after the leaves among them, and the leaves' prefixes.
+func (e *engine) wave(wave []segment) (logits []float32, rows []int, err error) {
 	var batch input.Batch
 	var tokens, outputs []int32
 	flush := func() error {
-		rows, err := e.run(batch, tokens, outputs)
+		part, err := e.run(batch, tokens, outputs)
 		if logits == nil {
-			logits = rows
+			logits = part
 		} else {
-			logits = append(logits, rows...)
+			logits = append(logits, part...)
 		}
 		batch, tokens, outputs = input.Batch{}, nil, nil
 		return err
 	}
 	for _, s := range wave {
+		leaves := s.leaves
 		for i := s.begin; i < s.end; i++ {
 			if len(tokens) == e.chunk {
 				if err := flush(); err != nil {
-					return nil, err
+					return nil, nil, err
 				}
 			}
 			tokens = append(tokens, s.tokens[i])
 			batch.Positions = append(batch.Positions, int32(i))
 			batch.Sequences = append(batch.Sequences, s.sequence)
-		}
-		if s.leaf {
-			outputs = append(outputs, int32(len(tokens)-1))
+			if len(leaves) > 0 && leaves[0].tokens == i+1 {
+				outputs, rows = append(outputs, int32(len(tokens)-1)), append(rows, leaves[0].prefix)
+				leaves = leaves[1:]
+			}
 		}
 	}
-	return logits, flush()
+	err = flush()
+	return logits, rows, err
 }
 
 // run gives a batch to the engine and returns the logits at the outputs. Where there are none, the keys and values

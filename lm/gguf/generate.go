@@ -156,6 +156,7 @@ type session struct {
 
 type result struct {
 	logits []float32
+	rows   []int // which prefix of a batch each row of logits is of
 	err    error
 }
 

@@ -19,16 +19,16 @@ func (m *Model) Read(ctx context.Context, prefixes [][]lm.Token, yield func(i in
 	}
 	for len(distinct) > 0 {
 		n := m.Batch(distinct)
-		logits, err := m.compute(ctx, distinct[:n])
+		logits, rows, err := m.compute(ctx, distinct[:n])
 		if err != nil {
 			return err
 		}
-		for row := range n {
+		for row, of := range rows {
 			d := lm.Distribution{
 				Logits:     logits[row*m.info.Vocabulary : (row+1)*m.info.Vocabulary],
 				Vocabulary: m.info.Vocabulary,
 			}
-			for _, i := range asked[row] {
+			for _, i := range asked[of] {
 				if err := yield(i, d); err != nil {
 					return err
 				}
@@ -114,13 +114,13 @@ func (m *Model) Tokens(prefixes [][]lm.Token) (int, error) {
 	return tokens, nil
 }
 
-// compute runs one batch.
-func (m *Model) compute(ctx context.Context, batch [][]lm.Token) ([]float32, error) {
+// compute runs one batch, and returns rows of logits and which prefix each is of.
+func (m *Model) compute(ctx context.Context, batch [][]lm.Token) (logits []float32, rows []int, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if gone := m.aborted.Load(); gone != nil {
-		return nil, gone
+		return nil, nil, gone
 	}
 	aborted, enough := engineAborts().wait()
 	defer enough()
@@ -132,49 +132,47 @@ func (m *Model) compute(ctx context.Context, batch [][]lm.Token) ([]float32, err
 			done <- result{err: ctx.Err()}
 			return
 		}
-		logits, err := m.forward(ctx, batch)
-		done <- result{logits, err}
+		logits, rows, err := m.forward(ctx, batch)
+		done <- result{logits, rows, err}
 	}()
 	select {
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	case r := <-done:
-		return r.logits, r.err
+		return r.logits, r.rows, r.err
 	case message := <-aborted:
 		gone := &AbortError{Path: m.info.Path, Message: message}
 		m.aborted.Store(gone)
-		return nil, gone
+		return nil, nil, gone
 	}
 }
 
 // forward runs one batch with the engine locked.
-func (m *Model) forward(ctx context.Context, batch [][]lm.Token) ([]float32, error) {
+func (m *Model) forward(ctx context.Context, batch [][]lm.Token) (logits []float32, rows []int, err error) {
 	if m.closed {
-		return nil, errors.New("the model has been closed")
+		return nil, nil, errors.New("the model has been closed")
 	}
 	waves := tree(batch)
 	if err := m.makeRoom(ctx, treeTokens(waves)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	want := len(batch) * m.info.Vocabulary
-	var logits []float32
-	var err error
 	if m.engine.many {
-		logits, err = m.engine.forward(batch, waves)
+		logits, rows, err = m.engine.forward(batch, waves)
 	} else {
-		for _, prefix := range batch {
+		for i, prefix := range batch {
 			one := [][]lm.Token{prefix}
-			row, rowErr := m.engine.forward(one, tree(one))
+			row, _, rowErr := m.engine.forward(one, tree(one))
 			if err = rowErr; err != nil {
 				break
 			}
-			logits = append(logits, row...)
+			logits, rows = append(logits, row...), append(rows, i)
 		}
 	}
 	if err == nil && len(logits) != want {
 		err = fmt.Errorf("the engine predicts %d tokens and the tokenizer has %d", len(logits)/len(batch), m.info.Vocabulary)
 	}
-	return logits, err
+	return logits, rows, err
 }
 
 // makeRoom loads the model where it is not loaded yet, and anew where so many tokens

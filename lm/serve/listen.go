@@ -28,7 +28,7 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Listener, erro
 		return nil, fmt.Errorf("the address %q is none; give one such as 127.0.0.1:8011 or unix:PATH", address)
 	}
 	if len(s.tokens) == 0 && !loopback(host) {
-		return nil, fmt.Errorf("other machines reach %s, and whoever reaches it could use the model; listen on 127.0.0.1, or have requests show a token", address)
+		return nil, fmt.Errorf("other machines reach %s, and whoever reaches it could use the model; listen on 127.0.0.1, or have requests show a token (modellog serve --token-from-env)", address)
 	}
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", address)
