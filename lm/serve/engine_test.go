@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -377,4 +378,31 @@ func direct(t testing.TB, m lm.Model, tokens []lm.Token) (logProbs [][]float64) 
 		t.Fatal(err)
 	}
 	return logProbs
+}
+
+// TestStreamGone has a client leave in the middle of a long text: the engine is free for the next at once.
+func TestStreamGone(t *testing.T) {
+	m := engine.Open(t, modeltest.SmolLM)
+	s, address := start(t, Options{}, m)
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/v1/completions", strings.NewReader(`{"prompt":"1, 2, 3, 4,","max_tokens":7000,"temperature":0,"stream":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if _, err := resp.Body.Read(make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.under.Load(); n != 1 {
+		t.Errorf("%d requests are under way", n)
+	}
+	leave()
+	ask(t, address, map[string]any{"prompt": "A robin is a", "max_tokens": 2})
+	idle(t, s)
 }

@@ -147,6 +147,12 @@ func FuzzRequest(f *testing.F) {
 				if !json.Valid(data) {
 					t.Fatalf("%q is taken, and is no JSON", data)
 				}
+				for _, p := range c.prompts {
+					// What stands for characters that could not be read stands there itself.
+					if strings.ContainsRune(p.text, 0xfffd) && !strings.Contains(strings.ToLower(string(data)), `\ufffd`) && !strings.ContainsRune(string(data), 0xfffd) {
+						t.Fatalf("%q is taken as the prompt %q", data, p.text)
+					}
+				}
 			}
 		}
 		var known *requestError

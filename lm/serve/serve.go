@@ -61,7 +61,8 @@
 // On this machine's own addresses everybody on the machine may, on a Unix socket its
 // user. A request that a web page makes is refused, by the headers that browsers add and
 // by the name that it calls this machine. On any other address, and where tokens are given,
-// each request but those of /health must have one of them as its bearer token.
+// each request but those of /health must have one of them as its bearer token. What is sent is not encrypted:
+// between machines of a network that is not trusted, put the server behind one that is (a reverse proxy, or ssh -L).
 //
 // # What this is not
 //
