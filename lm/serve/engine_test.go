@@ -240,6 +240,18 @@ func TestWriting(t *testing.T) {
 		}
 		checkStream(t, address, q, c.Text)
 	}
+	// As lm-evaluation-harness has texts written: lists of tokens, of which one is given.
+	own, err := m.Tokenize(t.Context(), prompt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := m.Generate(t.Context(), lm.Request{Prompt: prompt, MaxTokens: 6, Stop: []string{"\n", "<|im_end|>"}, Seed: 1234})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := ask(t, address, map[string]any{"prompt": [][]lm.Token{own}, "max_tokens": 6, "temperature": 0, "stop": []string{"\n", "<|im_end|>"}, "seed": 1234}); a.Choices[0].Text != want.Text || a.Choices[0].LogProbs != nil {
+		t.Errorf("%+v, want %q", a.Choices, want.Text)
+	}
 	// Several continuations are those of several seeds.
 	q := map[string]any{"prompt": []string{prompt, "Once upon a time"}, "max_tokens": 5, "temperature": 1, "seed": 20, "n": 3}
 	a := ask(t, address, q)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -142,15 +143,25 @@ func samples(t *testing.T, path string) (out []sample) {
 	return out
 }
 
-// likelihood is the logarithm of the probability of tokens behind others, each read by itself from the beginning.
+// likelihood is the logarithm of the probability of tokens behind others, and whether each is the most probable there.
 func likelihood(t *testing.T, m lm.Model, before, after []lm.Token) (sum float64, greedy bool) {
 	t.Helper()
-	p := direct(t, m, append(before[:len(before):len(before)], after...))
+	whole := slices.Concat(before, after)
+	var prefixes [][]lm.Token
+	for i := range after {
+		prefixes = append(prefixes, whole[:len(before)+i])
+	}
 	greedy = true
-	for i, token := range after {
-		q := p[len(before)+i-1]
-		sum += q[token]
-		greedy = greedy && rank(q, token) == 1
+	if err := m.Read(t.Context(), prefixes, func(i int, d lm.Distribution) error {
+		most, total := float64(slices.Max(d.Logits)), 0.0
+		for _, l := range d.Logits {
+			total += math.Exp(float64(l) - most)
+		}
+		sum += float64(d.Logits[after[i]]) - most - math.Log(total)
+		greedy = greedy && float64(d.Logits[after[i]]) == most
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 	return sum, greedy
 }
