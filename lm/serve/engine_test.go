@@ -184,7 +184,7 @@ func TestTogether(t *testing.T) {
 	_, address := start(t, Options{Limits: Limits{Gather: 20 * time.Millisecond}}, m)
 	_, alone := start(t, Options{Limits: Limits{Batch: 1}}, m)
 	var wg sync.WaitGroup
-	for _, p := range modeltest.Prompts[:8] {
+	for _, p := range modeltest.Prompts[:5] {
 		wg.Go(func() {
 			q := map[string]any{"prompt": p.Prefix, "echo": true, "max_tokens": 1, "temperature": 0, "logprobs": 1}
 			together, apart := ask(t, address, q), ask(t, alone, q)
@@ -209,8 +209,8 @@ func TestWriting(t *testing.T) {
 	_, address := start(t, Options{}, m)
 	const prompt = "Question: What is the capital of France?\nAnswer:"
 	for _, r := range []lm.Request{
-		{MaxTokens: 12}, {MaxTokens: 12, Temperature: 0.8, Seed: 3}, {MaxTokens: 12, Temperature: 1.2, TopP: 0.9, TopK: 40, Seed: 4},
-		{MaxTokens: 12, Stop: []string{"France"}}, {MaxTokens: 1, Temperature: 1, Seed: 9}, {MaxTokens: 40},
+		{MaxTokens: 6}, {MaxTokens: 6, Temperature: 0.8, Seed: 3}, {MaxTokens: 6, Temperature: 1.2, TopP: 0.9, TopK: 40, Seed: 4},
+		{MaxTokens: 6, Stop: []string{"France"}}, {MaxTokens: 1, Temperature: 1, Seed: 9}, {MaxTokens: 16},
 	} {
 		r.Prompt = prompt
 		want, err := m.Generate(t.Context(), r)
