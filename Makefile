@@ -12,6 +12,7 @@
 #   make bench-kernel how long cells take, beside a bare GoNB
 #   make data         what probct build, its tests and 06-probct need: WordNet, places, words
 #   make test-ollama  build a real Ollama server and compare with it
+#   make test-harness have lm-evaluation-harness ask modellog serve, and compare with the readings
 #   make figures      how far the readings are from the reference
 #   make bench        what this machine does: ns per count, readings per second
 #   make bench-suite  the readings of a ProbCT suite beside other programs
@@ -29,7 +30,7 @@ LDFLAGS := -X main.version=$(VERSION)
 MODELS := gemma3:270m-pt smollm2:135m-instruct
 DATA := wordnet places words
 
-.PHONY: all build data demo repl notebook notebooks test test-notebooks test-browser test-kernel bench-kernel figures test-ollama models bench bench-suite lint fuzz clean
+.PHONY: all build data demo repl notebook notebooks test test-notebooks test-browser test-kernel bench-kernel figures test-ollama test-harness models bench bench-suite lint fuzz clean
 
 all: build
 
@@ -92,6 +93,15 @@ bench-kernel: models
 
 test-ollama: models
 	cd lm/ollama/testserver && ./run
+
+# lm-evaluation-harness, in the cache folder; nothing is done where it is there.
+HARNESS = dir="$${MODELLOG_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/modellog}/lm-eval"; wanted=examples/lm-eval/requirements.txt; \
+  cmp -s $$wanted "$$dir/requirements.txt" || { echo "Installing lm-evaluation-harness in $$dir"; python3 -m venv --clear "$$dir" && \
+  "$$dir/bin/python" -m pip install --quiet --disable-pip-version-check -r $$wanted && cp $$wanted "$$dir"; }
+
+test-harness: models
+	@$(HARNESS)
+	MODELLOG_TEST_HARNESS=1 go test -count=1 -timeout 30m -v -run '^TestHarness$$' ./lm/serve
 
 bench: models
 	go test -timeout 1h -run '^$$' -bench . -benchmem ./logic ./calibrate ./lm/gguf

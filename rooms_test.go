@@ -29,6 +29,7 @@ var rooms = map[string][]string{
 	"lm/ollama":      {"lm", "lm/chat", "lm/tokens"},
 	"lm/openai":      {"lm", "lm/chat"},
 	"lm/store":       nil,
+	"lm/serve":       {"lm"},
 	"lm/open":        {"lm", "lm/gguf", "lm/gguf/header", "lm/ollama", "lm/openai", "lm/store"},
 
 	"event":       {"calibrate", "lm"},

@@ -33,6 +33,24 @@ type Generator interface {
 	Input(ctx context.Context, r Request) (Input, error)
 }
 
+// Sampler is what a [Generator] is besides if it can be followed token by token,
+// from a prompt that is given in tokens. The models that run in this program are.
+type Sampler interface {
+	// Sample draws the tokens that follow a prompt, one after the other, as
+	// Generate does for the same request, and hands each to yield with the
+	// distribution that it was drawn from, before the request's Temperature,
+	// TopK and TopP, which does not change afterwards. The model is busy
+	// until Sample returns, and must not be used in yield. The token that ends the text, where one does, is handed over,
+	// too. Of the request, Prompt, Messages, Stop and Stream are not
+	// looked at. An error of yield ends the drawing and is returned. The
+	// others are those of Generate, and [ErrEmptyPrefix].
+	Sample(ctx context.Context, prompt []Token, r Request, yield func(t Token, d Distribution) error) (Finish, error)
+
+	// Mark says whether a token is a control token, which stands for no text
+	// though it has a name, and whether the writing ends at it.
+	Mark(t Token) (control, ends bool)
+}
+
 // ErrNoChatTemplate is returned, wrapped, for a conversation with a model that
 // has no chat template: a base model, which continues texts and answers nobody.
 var ErrNoChatTemplate = errors.New("the model has no chat template: it is a base model, which continues a text; give it a plain prompt, or take an instruct model")

@@ -8,6 +8,7 @@
 //	modellog probct …             the ProbCT suite: build, run, worst, diff
 //	modellog cuc …                coherence under commitment: run, show, negate, prompts
 //	modellog prefer …             consistency of preferences: run, tables, pairs, rank, refine, augment
+//	modellog serve                readings for other programs, over HTTP
 //	modellog data list|get        the data that evaluations are built from
 //	modellog kernel install       the Jupyter kernel
 //	modellog doctor               what works here, and how to mend what does not
@@ -42,6 +43,7 @@ type cli struct {
 	Probct  probctCmd  `cmd:"" help:"Build the ProbCT suite and measure models on it."`
 	CUC     cucCmd     `cmd:"" name:"cuc" help:"Coherence under commitment: ask models for conclusions and their negations."`
 	Prefer  preferCmd  `cmd:"" help:"Consistency of preferences: ask models for judgements of pairs, rank, refine."`
+	Serve   serveCmd   `cmd:"" help:"Give the readings of models to other programs, over HTTP: OpenAI's completions with logprobs and echo."`
 	Data    dataCmd    `cmd:"" help:"List and fetch the data that evaluations are built from."`
 	Kernel  kernelCmd  `cmd:"" help:"Install and run the Jupyter kernel."`
 	Doctor  doctorCmd  `cmd:"" help:"Say what works on this machine and how to mend what does not."`

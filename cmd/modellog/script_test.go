@@ -2,7 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,6 +46,7 @@ func TestScript(t *testing.T) {
 			"void":    voidWeights,
 			"without": without,
 			"await":   await,
+			"ask":     ask,
 		},
 		Condition: func(name string) (bool, error) {
 			if name != "models" {
@@ -116,6 +121,38 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("%s has not %d lines after a minute", args[0], want)
+}
+
+// ask sends a request to the server that listens, or soon does, on a Unix socket: ask SOCKET PATH [BODY]. What it
+// answers can be compared as after exec; it fails where the answer is not 200.
+func ask(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: ask SOCKET PATH [BODY]")
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", ts.MkAbs(args[0]))
+	}}}
+	for until := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		var resp *http.Response
+		var err error
+		if len(args) == 2 {
+			resp, err = client.Get("http://localhost" + args[1])
+		} else {
+			resp, err = client.Post("http://localhost"+args[1], "application/json", strings.NewReader(args[2]))
+		}
+		if err != nil && time.Now().Before(until) {
+			continue
+		}
+		ts.Check(err)
+		defer resp.Body.Close()
+		_, err = io.Copy(ts.Stdout(), resp.Body)
+		ts.Check(err)
+		if ok := resp.StatusCode == http.StatusOK; ok == neg {
+			ts.Fatalf("status %d", resp.StatusCode)
+		}
+		return
+	}
 }
 
 // voidWeights puts empty files in the place of the dequantised weights, with which

@@ -135,9 +135,9 @@ func (e *engine) close() {
 	e.model.Backend().Close()
 }
 
-// forward runs the prefixes, whose tree fits the cache, and hands the logits after each to row, in the order of the
-// prefixes: each of the size of the vocabulary, and row's to keep. What the cache held is forgotten before and after.
-func (e *engine) forward(prefixes [][]lm.Token, waves [][]segment, row func(logits []float32) error) (err error) {
+// forward runs the prefixes, whose tree fits the cache, and hands the logits after each to row, which says which prefix
+// they are of: as many numbers as tokens, and row's to keep. What the cache held is forgotten before and after.
+func (e *engine) forward(prefixes [][]lm.Token, waves [][]segment, row func(prefix int, logits []float32) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = enginePanic(r)
@@ -158,7 +158,7 @@ func (e *engine) forward(prefixes [][]lm.Token, waves [][]segment, row func(logi
 		}
 	}()
 	for _, wave := range waves {
-		// The leaves are those of the last wave, in the order of their prefixes.
+		// The leaves are those of the last wave.
 		if err := e.wave(wave, row); err != nil {
 			return err
 		}
@@ -175,15 +175,17 @@ func (e *engine) forward(prefixes [][]lm.Token, waves [][]segment, row func(logi
 
 // wave runs segments that go on from what the cache has, in chunks where they are many tokens, and hands the logits
 // after the leaves among them to row.
-func (e *engine) wave(wave []segment, row func(logits []float32) error) error {
+func (e *engine) wave(wave []segment, row func(prefix int, logits []float32) error) error {
 	var batch input.Batch
 	var tokens, outputs []int32
+	var ends []int // the prefixes that end at the outputs
 	flush := func() error {
-		err := e.run(batch, tokens, outputs, row)
-		batch, tokens, outputs = input.Batch{}, nil, nil
+		err := e.run(batch, tokens, outputs, func(i int, logits []float32) error { return row(ends[i], logits) })
+		batch, tokens, outputs, ends = input.Batch{}, nil, nil, nil
 		return err
 	}
 	for _, s := range wave {
+		leaves := s.leaves
 		for i := s.begin; i < s.end; i++ {
 			if len(tokens) == e.chunk {
 				if err := flush(); err != nil {
@@ -193,17 +195,18 @@ func (e *engine) wave(wave []segment, row func(logits []float32) error) error {
 			tokens = append(tokens, s.tokens[i])
 			batch.Positions = append(batch.Positions, int32(i))
 			batch.Sequences = append(batch.Sequences, s.sequence)
-		}
-		if s.leaf {
-			outputs = append(outputs, int32(len(tokens)-1))
+			if len(leaves) > 0 && leaves[0].tokens == i+1 {
+				outputs, ends = append(outputs, int32(len(tokens)-1)), append(ends, leaves[0].prefix)
+				leaves = leaves[1:]
+			}
 		}
 	}
 	return flush()
 }
 
-// run gives a batch to the engine and hands the logits at the outputs to row, one after the other. Where there are
-// none, the keys and values are computed and nothing after them.
-func (e *engine) run(batch input.Batch, tokens, outputs []int32, row func(logits []float32) error) error {
+// run gives a batch to the engine and hands the logits at each of the outputs to row, one after the other. Where there
+// are none, the keys and values are computed and nothing after them.
+func (e *engine) run(batch input.Batch, tokens, outputs []int32, row func(output int, logits []float32) error) error {
 	ctx := e.model.Backend().NewContext()
 	defer ctx.Close()
 	batch.Inputs = ctx.Input().FromInts(tokens, len(tokens))
@@ -236,8 +239,8 @@ func (e *engine) run(batch input.Batch, tokens, outputs []int32, row func(logits
 		rows[i] = t.View(ctx, i*t.Stride(1), t.Dim(0))
 	}
 	ctx.Forward(rows...).Compute(rows...)
-	for _, r := range rows {
-		if err := row(r.Floats()); err != nil {
+	for i, r := range rows {
+		if err := row(i, r.Floats()); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,10 @@ import (
 	"github.com/modellog/modellog/lm/chat"
 )
 
-var _ lm.Generator = (*Model)(nil)
+var (
+	_ lm.Generator = (*Model)(nil)
+	_ lm.Sampler   = (*Model)(nil)
+)
 
 // Input returns what the model is given for a request.
 func (m *Model) Input(ctx context.Context, r lm.Request) (lm.Input, error) {
@@ -64,19 +67,24 @@ func (m *Model) Generate(ctx context.Context, r lm.Request) (lm.Response, error)
 		return lm.Response{}, err
 	}
 	response := lm.Response{Input: in, Prompt: len(in.Tokens)}
-	if len(in.Tokens) > m.info.Context {
-		return response, &lm.ContextError{Tokens: len(in.Tokens), Context: m.info.Context}
-	}
-	// The last token is predicted and not read.
-	most := min(r.MaxTokens, m.info.Context-len(in.Tokens)+1)
-	s, err := m.start(ctx, len(in.Tokens)+most-1)
-	if err != nil {
-		return response, err
-	}
-	defer s.close()
-	choice := newSampler(r)
 	w := lm.Writer{Stop: r.Stop, Stream: r.Stream}
-	finish, err := m.write(ctx, s, in.Tokens, most, choice, &w, &response.Generated)
+	finish, err := m.Sample(ctx, in.Tokens, r, func(t lm.Token, _ lm.Distribution) error {
+		control, ends := m.Mark(t)
+		if !ends {
+			response.Generated++
+		}
+		if control || ends {
+			return nil
+		}
+		stopped, err := w.Write(m.tokenizer.Piece(t))
+		if err == nil && stopped {
+			err = errStopMet
+		}
+		return err
+	})
+	if errors.Is(err, errStopMet) {
+		finish, err = lm.Stop, nil
+	}
 	if err == nil {
 		err = w.Close()
 	}
@@ -87,9 +95,33 @@ func (m *Model) Generate(ctx context.Context, r lm.Request) (lm.Response, error)
 	return response, err
 }
 
-// write generates at most so many tokens into w.
-func (m *Model) write(ctx context.Context, s *session, read []lm.Token, most int, choice *sampler, w *lm.Writer, count *int) (lm.Finish, error) {
-	for {
+// errStopMet ends the drawing where a text of Request.Stop has been written.
+var errStopMet = errors.New("a stop text was met")
+
+// Mark says what a token is besides text.
+func (m *Model) Mark(t lm.Token) (control, ends bool) {
+	return m.tokenizer.IsControl(t), slices.Contains(m.ends, t)
+}
+
+// Sample draws the tokens that follow a prompt.
+func (m *Model) Sample(ctx context.Context, prompt []lm.Token, r lm.Request, yield func(t lm.Token, d lm.Distribution) error) (lm.Finish, error) {
+	r.Prompt, r.Messages = "", nil
+	if err := r.Check(); err != nil {
+		return "", err
+	}
+	if _, _, err := m.distinct([][]lm.Token{prompt}); err != nil {
+		return "", err
+	}
+	// The last token is predicted and not read.
+	most := min(r.MaxTokens, m.info.Context-len(prompt)+1)
+	s, err := m.start(ctx, len(prompt)+most-1)
+	if err != nil {
+		return "", err
+	}
+	defer s.close()
+	choice := newSampler(r)
+	read := prompt
+	for range most {
 		logits, err := s.next(ctx, read)
 		if err != nil {
 			return "", err
@@ -101,24 +133,15 @@ func (m *Model) write(ctx context.Context, s *session, read []lm.Token, most int
 		if err != nil {
 			return "", err
 		}
+		if err := yield(token, lm.Distribution{Logits: logits, Vocabulary: m.info.Vocabulary}); err != nil {
+			return "", err
+		}
 		if slices.Contains(m.ends, token) {
 			return lm.Stop, nil
 		}
-		*count++
-		if !m.tokenizer.IsControl(token) {
-			stopped, err := w.Write(m.tokenizer.Piece(token))
-			if err != nil {
-				return "", err
-			}
-			if stopped {
-				return lm.Stop, nil
-			}
-		}
-		if *count == most {
-			return lm.Length, nil
-		}
 		read = []lm.Token{token}
 	}
+	return lm.Length, nil
 }
 
 // session is the use of the engine for one sequence that grows. A goroutine of its
@@ -224,7 +247,7 @@ func (e *engine) extend(ctx context.Context, tokens []lm.Token, at int) (logits 
 			batch.Positions = append(batch.Positions, int32(at+begin+i))
 			batch.Sequences = append(batch.Sequences, 0)
 		}
-		err = e.run(batch, chunk, []int32{int32(len(chunk) - 1)}, func(row []float32) error {
+		err = e.run(batch, chunk, []int32{int32(len(chunk) - 1)}, func(_ int, row []float32) error {
 			logits = row
 			return nil
 		})

@@ -19,11 +19,8 @@ func (m *Model) Read(ctx context.Context, prefixes [][]lm.Token, yield func(i in
 	}
 	for len(distinct) > 0 {
 		n := m.Batch(distinct)
-		rows := asked[:n]
-		err := m.compute(ctx, distinct[:n], func(logits []float32) error {
-			row := rows[0]
-			rows = rows[1:]
-			for _, i := range row {
+		err := m.compute(ctx, distinct[:n], func(of int, logits []float32) error {
+			for _, i := range asked[of] {
 				if err := yield(i, lm.Distribution{Logits: logits, Vocabulary: m.info.Vocabulary}); err != nil {
 					return err
 				}
@@ -113,8 +110,8 @@ func (m *Model) Tokens(prefixes [][]lm.Token) (int, error) {
 	return tokens, nil
 }
 
-// compute runs one batch and hands the logits after each prefix to row, in order, in the caller's goroutine.
-func (m *Model) compute(ctx context.Context, batch [][]lm.Token, row func(logits []float32) error) error {
+// compute runs one batch and hands the logits after each prefix to row, in the caller's goroutine.
+func (m *Model) compute(ctx context.Context, batch [][]lm.Token, row func(prefix int, logits []float32) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -125,7 +122,11 @@ func (m *Model) compute(ctx context.Context, batch [][]lm.Token, row func(logits
 	defer enough()
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
-	rows := make(chan []float32)
+	type read struct {
+		prefix int
+		logits []float32
+	}
+	rows := make(chan read)
 	done := make(chan error, 1)
 	go func() {
 		m.mu.Lock()
@@ -134,9 +135,9 @@ func (m *Model) compute(ctx context.Context, batch [][]lm.Token, row func(logits
 			done <- ctx.Err()
 			return
 		}
-		done <- m.forward(ctx, batch, func(logits []float32) error {
+		done <- m.forward(ctx, batch, func(prefix int, logits []float32) error {
 			select {
-			case rows <- logits:
+			case rows <- read{prefix, logits}:
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
@@ -147,8 +148,8 @@ func (m *Model) compute(ctx context.Context, batch [][]lm.Token, row func(logits
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case logits := <-rows:
-			if err := row(logits); err != nil {
+		case r := <-rows:
+			if err := row(r.prefix, r.logits); err != nil {
 				return err
 			}
 		case err := <-done:
@@ -162,7 +163,7 @@ func (m *Model) compute(ctx context.Context, batch [][]lm.Token, row func(logits
 }
 
 // forward runs one batch with the engine locked.
-func (m *Model) forward(ctx context.Context, batch [][]lm.Token, row func(logits []float32) error) error {
+func (m *Model) forward(ctx context.Context, batch [][]lm.Token, row func(prefix int, logits []float32) error) error {
 	if m.closed {
 		return errors.New("the model has been closed")
 	}
@@ -170,18 +171,18 @@ func (m *Model) forward(ctx context.Context, batch [][]lm.Token, row func(logits
 	if err := m.makeRoom(ctx, treeTokens(waves)); err != nil {
 		return err
 	}
-	checked := func(logits []float32) error {
+	checked := func(prefix int, logits []float32) error {
 		if len(logits) != m.info.Vocabulary {
 			return fmt.Errorf("the engine predicts %d tokens and the tokenizer has %d", len(logits), m.info.Vocabulary)
 		}
-		return row(logits)
+		return row(prefix, logits)
 	}
 	if m.engine.many {
 		return m.engine.forward(batch, waves, checked)
 	}
-	for _, prefix := range batch {
+	for i, prefix := range batch {
 		one := [][]lm.Token{prefix}
-		if err := m.engine.forward(one, tree(one), checked); err != nil {
+		if err := m.engine.forward(one, tree(one), func(_ int, logits []float32) error { return checked(i, logits) }); err != nil {
 			return err
 		}
 	}

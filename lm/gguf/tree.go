@@ -2,6 +2,7 @@ package gguf
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/modellog/modellog/lm"
@@ -23,8 +24,11 @@ type segment struct {
 	begin, end int
 	sequence   int      // a prefix under it, whose sequence its tokens are read as
 	branches   []branch // the other sequences that go on from here
-	leaf       bool     // the prefix ends with it
+	leaves     []leaf   // the prefixes that end in it, the shortest first
 }
+
+// leaf is a prefix that ends with the given number of tokens of a segment's.
+type leaf struct{ prefix, tokens int }
 
 // branch is a sequence that goes on from the first tokens of another.
 type branch struct{ sequence, tokens int }
@@ -43,7 +47,7 @@ func tree(prefixes [][]lm.Token) [][]segment {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return slices.Compare(prefixes[a], prefixes[b]) })
-	g := grower{prefixes: prefixes, order: order, costs: make(map[state]int)}
+	g := grower{prefixes: prefixes, order: order, costs: make(map[state]int), reaching: make(map[state]int)}
 	root := g.common(0, len(order))
 	best, more := g.cost(root, 0, 0), 0
 	for w := 1; w < mostWaves; w++ {
@@ -52,7 +56,7 @@ func tree(prefixes [][]lm.Token) [][]segment {
 		}
 	}
 	g.waves = make([][]segment, more+1)
-	g.grow(root, 0, more)
+	g.grow(root, 0, more, false)
 	for _, wave := range g.waves {
 		slices.SortFunc(wave, func(a, b segment) int { return cmp.Compare(a.sequence, b.sequence) })
 	}
@@ -77,6 +81,7 @@ type grower struct {
 	prefixes [][]lm.Token
 	order    []int
 	costs    map[state]int
+	reaching map[state]int
 	waves    [][]segment
 }
 
@@ -116,15 +121,51 @@ func (g *grower) cost(of *group, from, more int) int {
 	return c
 }
 
-// apart is the cost of a group whose common tokens are read with each of those under it.
+// apart is the cost of a group whose common tokens are read with each of those under it. A prefix that ends there
+// ends in the segment of another, or has its own.
 func (g *grower) apart(of *group, from, more int) int {
-	c := 0
+	c := g.under(of, from, more)
 	if of.ends {
-		c = of.depth - from
+		_, extra := g.host(of, from, more)
+		c += extra
 	}
+	return c
+}
+
+// under is the cost of the groups under one whose common tokens are read with each of them.
+func (g *grower) under(of *group, from, more int) int {
+	c := 0
 	for _, u := range of.under {
 		c += g.cost(u, from, more)
 	}
+	return c
+}
+
+// host chooses which of the groups under one has a segment of the last wave go from the known tokens through the group's common
+// ones, so that prefixes can end in it, and what that costs more than otherwise; nil is the segment of the prefix
+// that ends with them.
+func (g *grower) host(of *group, from, more int) (host *group, extra int) {
+	extra = math.MaxInt32
+	if of.ends {
+		extra = of.depth - from
+	}
+	for _, u := range of.under {
+		if e := g.reach(u, from, more) - g.cost(u, from, more); e < extra {
+			host, extra = u, e
+		}
+	}
+	return host, extra
+}
+
+// reach is the cost of a group where a segment of the last wave goes from the known tokens through its common ones.
+func (g *grower) reach(of *group, from, more int) int {
+	at := state{of, from, more}
+	if c, known := g.reaching[at]; known {
+		return c
+	}
+	_, extra := g.host(of, from, more)
+	c := g.under(of, from, more) + extra
+	g.reaching[at] = c
 	return c
 }
 
@@ -146,29 +187,44 @@ func (g *grower) mayShare(of *group, from, more int) bool {
 }
 
 // grow puts the segments of a group into the last waves, of which there are more beside that of the leaves, and
-// returns the sequences that begin there, with the tokens they go on from.
-func (g *grower) grow(of *group, from, more int) (begun []branch) {
-	wave, leaves := len(g.waves)-1-more, len(g.waves)-1
-	share := g.mayShare(of, from, more) && g.shared(of, from, more) < g.apart(of, from, more)
+// returns the sequences that begin there, with the tokens they go on from. Where it is told to reach, it returns
+// which segment of the last wave goes through the group's common tokens, too.
+func (g *grower) grow(of *group, from, more int, reach bool) (begun []branch, through int) {
+	wave, last := len(g.waves)-1-more, len(g.waves)-1
+	share := !reach && g.mayShare(of, from, more) && g.shared(of, from, more) < g.apart(of, from, more)
 	begin, left := from, more
 	if share {
 		begin, left = of.depth, more-1
 	}
-	for _, u := range of.under {
-		begun = append(begun, g.grow(u, begin, left)...)
+	var host *group
+	own := share && of.ends
+	if !share && (reach || of.ends) {
+		host, _ = g.host(of, from, more)
+		own = host == nil
 	}
-	if of.ends {
+	for _, u := range of.under {
+		under, at := g.grow(u, begin, left, u == host)
+		if begun = append(begun, under...); u == host {
+			through = at
+		}
+	}
+	if own {
 		begin = min(begin, of.depth-1)
-		s := segment{tokens: g.prefix(of.first), begin: begin, end: of.depth, sequence: g.order[of.first], leaf: true}
-		g.waves[leaves] = append(g.waves[leaves], s)
+		through = len(g.waves[last])
+		s := segment{tokens: g.prefix(of.first), begin: begin, end: of.depth, sequence: g.order[of.first]}
+		g.waves[last] = append(g.waves[last], s)
 		begun = append(begun, branch{s.sequence, begin})
 	}
+	if of.ends {
+		s := &g.waves[last][through]
+		s.leaves = slices.Insert(s.leaves, 0, leaf{g.order[of.first], of.depth})
+	}
 	if !share {
-		return begun
+		return begun, through
 	}
 	s := segment{tokens: g.prefix(of.first), begin: from, end: of.depth, sequence: begun[0].sequence, branches: begun[1:]}
 	g.waves[wave] = append(g.waves[wave], s)
-	return []branch{{s.sequence, from}}
+	return []branch{{s.sequence, from}}, 0
 }
 
 // alike is how many tokens two prefixes begin with alike.

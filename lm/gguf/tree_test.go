@@ -27,6 +27,10 @@ func TestTree(t *testing.T) {
 				p = append(p, rapid.SampledFrom(stems).Draw(t, "stem")...)
 			}
 			p = append(p, rapid.SliceOfN(rapid.Int32Range(0, 2), 1, 3).Draw(t, "end")...)
+			if rapid.Bool().Draw(t, "within") && len(prefixes) > 0 { // another begins with it
+				p = rapid.SampledFrom(prefixes).Draw(t, "whole")
+				p = p[:rapid.IntRange(1, len(p)).Draw(t, "length")]
+			}
 			if key := fmt.Sprint(p); !seen[key] {
 				seen[key] = true
 				prefixes = append(prefixes, p)
@@ -43,15 +47,19 @@ func TestTree(t *testing.T) {
 				}
 				begun[s.sequence] = true
 				cache[s.sequence] = append(slices.Clone(cache[s.sequence]), s.tokens[s.begin:s.end]...)
-				if s.leaf {
+				for i, l := range s.leaves {
 					if leaves++; w != len(waves)-1 {
 						t.Fatal("a leaf is not in the last wave")
 					}
-					if !slices.Equal(cache[s.sequence], prefixes[s.sequence]) {
-						t.Fatalf("sequence %d is %v, want %v", s.sequence, cache[s.sequence], prefixes[s.sequence])
+					if l.tokens <= s.begin || l.tokens > s.end || i > 0 && l.tokens <= s.leaves[i-1].tokens {
+						t.Fatalf("a prefix ends with token %d of a segment of %d to %d", l.tokens, s.begin, s.end)
 					}
-				} else if len(s.branches) == 0 {
-					t.Fatal("nothing goes on from a segment that ends no prefix")
+					if !slices.Equal(cache[s.sequence][:l.tokens], prefixes[l.prefix]) {
+						t.Fatalf("prefix %d is %v, want %v", l.prefix, cache[s.sequence][:l.tokens], prefixes[l.prefix])
+					}
+				}
+				if len(s.branches) == 0 && (len(s.leaves) == 0 || s.leaves[len(s.leaves)-1].tokens != s.end) {
+					t.Fatal("nothing goes on from a segment, and no prefix ends with it")
 				}
 			}
 			for _, s := range wave {
@@ -90,6 +98,11 @@ func leastCost(prefixes [][]lm.Token) int {
 			begin int
 			leaf  bool
 		}
+		type end struct {
+			prefix []lm.Token
+			begin  int
+		}
+		var ends []end
 		read := map[part]bool{}
 		waves := 0
 		for _, p := range prefixes {
@@ -106,10 +119,18 @@ func leastCost(prefixes [][]lm.Token) int {
 				read[part{fmt.Sprint(p[:c]), from, false}] = true
 				from = c
 			}
-			read[part{fmt.Sprint(p), min(from, len(p)-1), true}] = true
+			ends = append(ends, end{p, min(from, len(p)-1)})
 		}
 		if waves >= mostWaves {
 			continue
+		}
+		// A prefix ends in a longer one's segment where that has its last token.
+		for _, e := range ends {
+			if !slices.ContainsFunc(ends, func(longer end) bool {
+				return len(longer.prefix) > len(e.prefix) && alike(longer.prefix, e.prefix) == len(e.prefix) && longer.begin < len(e.prefix)
+			}) {
+				read[part{fmt.Sprint(e.prefix), e.begin, true}] = true
+			}
 		}
 		cost := waves * passTokens
 		for r := range read {
@@ -190,6 +211,50 @@ func TestSharedPrefixes(t *testing.T) {
 						t.Errorf("%d tokens, prefix %d: read again, the same batch gives another distribution", tokens, i)
 					}
 				}
+			}
+		})
+	}
+}
+
+// All prefixes of a text go through the model as one segment for each batch, whatever their order, and agree with those
+// read one by one.
+func TestNestedPrefixes(t *testing.T) {
+	for _, r := range modeltest.All {
+		t.Run(r.Name, func(t *testing.T) {
+			m := open(t, r, Exact)
+			text := questions(t, m, 90)[5]
+			var prefixes [][]lm.Token
+			for n := len(text); n > 0; n-- {
+				prefixes = append(prefixes, text[:n])
+			}
+			if n, err := m.Tokens(prefixes); err != nil || n != len(text)+len(text)-m.batch {
+				t.Errorf("%d tokens are read of a text of %d in batches of %d, %v", n, len(text), m.batch, err)
+			}
+			together := make(map[int][]float64)
+			read := 0
+			if err := m.Read(t.Context(), prefixes, func(i int, d lm.Distribution) error {
+				if read++; i%9 == 0 {
+					together[i] = logSoftmax(d.Logits)
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			for i, of := range together {
+				if err := m.Read(t.Context(), prefixes[i:i+1], func(_ int, d lm.Distribution) error {
+					for k, p := range logSoftmax(d.Logits) {
+						if p > -12 && math.Abs(p-of[k]) > 0.01 {
+							t.Errorf("after %d tokens, token %d has %v together and %v alone", len(prefixes[i]), k, of[k], p)
+							break
+						}
+					}
+					return nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if read != len(prefixes) {
+				t.Errorf("%d of %d prefixes were read", read, len(prefixes))
 			}
 		})
 	}
