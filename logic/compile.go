@@ -96,8 +96,8 @@ func Compile(ctx context.Context, f *Formula, opts ...Option) (*Diagram, error) 
 	c.b = newBuilder(len(vars))
 	fail := func() error {
 		if c.err == nil || errors.Is(c.err, ErrTooLarge) { // of itself only memory stops a store
-			return fmt.Errorf("compiling a formula of %d variables: %w: the limit of %d nodes was reached; "+
-				"split the formula into parts that share fewer variables, or raise the limit", len(vars), ErrTooLarge, c.limit)
+			return fmt.Errorf("compiling a formula of %d variables: %w: the limit of %d nodes and intermediate states was reached, with %d nodes of the diagram made in %d steps; "+
+				"split the formula into parts that share fewer variables, or raise the limit", len(vars), ErrTooLarge, c.limit, len(c.b.nodes)-c.b.leaves, c.steps)
 		}
 		return fmt.Errorf("compiling a formula of %d variables: %w", len(vars), c.err)
 	}

@@ -86,7 +86,7 @@ func (y *static) state(v int32, residuals []fedge) edge {
 		if 2*len(y.states) > len(y.table) {
 			y.grow()
 		}
-		if 4*len(y.key)+16*len(y.states) > y.s.quota || len(y.key) > 1<<31 {
+		if y.s.other += 4*len(residuals) + 24; len(y.states)&255 == 0 && y.s.bytes() > y.s.quota || len(y.key) > 1<<31 {
 			y.s.over = true
 		}
 	}

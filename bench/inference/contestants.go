@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/modellog/modellog/bench"
@@ -22,13 +23,16 @@ var program []byte
 
 // Limits are the same for all programs, for each theory.
 type Limits struct {
-	Time   time.Duration // for compiling and the first count
+	Time   time.Duration // on the processor, for compiling and the first count
 	Memory int64         // bytes; of a peer's address space, and of what modellog's node limit amounts to
 }
 
-// bytesPerNode is what a node or an intermediate state of a compilation takes at most, about; see
+// patience is how many times longer than on the processor a program may take by the clock.
+const patience = 8
+
+// bytesPerNode is what modellog's process takes at most for each node of the limit, see
 // logic.WithNodeLimit.
-const bytesPerNode = 250
+const bytesPerNode = 500
 
 // Answer is what a program found out about a theory.
 type Answer struct {
@@ -45,18 +49,45 @@ type contestant interface {
 	Close()
 }
 
-// shortest repeats work that takes less than 50 ms, as peers.py does, and returns its shortest time.
+// shortest repeats work that takes less than 50 ms, as peers.py does, and returns the least seconds on the
+// processor that it took.
 func shortest(work func() error) (float64, error) {
-	best, total := math.Inf(1), 0.0
+	best, total, batch := math.Inf(1), 0.0, 1
 	for total < 0.05 {
-		begin := time.Now()
-		if err := work(); err != nil {
-			return 0, err
+		begin := processor()
+		for range batch {
+			if err := work(); err != nil {
+				return 0, err
+			}
 		}
-		s := time.Since(begin).Seconds()
-		best, total = min(best, s), total+s
+		s := processor() - begin
+		best, total = min(best, s/float64(batch)), total+s
+		if s < 0.001 {
+			best, batch = math.Inf(1), 4*batch
+		}
 	}
 	return best, nil
+}
+
+// within has a context end when this process has been so long on the processor, or eight times so long has passed.
+func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, patience*limit)
+	most := processor() + limit.Seconds()
+	go func() {
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if processor() > most {
+					cancel()
+				}
+			}
+		}
+	}()
+	return ctx, cancel
 }
 
 // Own is the name of modellog in tables.
@@ -75,7 +106,8 @@ func (o *own) Answer() *Answer  { return o.answer }
 func (o *own) Close()           {}
 
 func (o *own) Run(ctx context.Context) (bench.Pass, error) {
-	ctx, cancel := context.WithTimeout(ctx, o.limits.Time)
+	outer := ctx
+	ctx, cancel := within(ctx, o.limits.Time)
 	defer cancel()
 	weights := make([][]logic.Weight, len(o.theory.Weights))
 	for i, list := range o.theory.Weights {
@@ -90,7 +122,7 @@ func (o *own) Run(ctx context.Context) (bench.Pass, error) {
 		}
 		return err
 	})
-	if errors.Is(err, context.DeadlineExceeded) {
+	if err != nil && ctx.Err() != nil && outer.Err() == nil {
 		err = tooLong(o.limits)
 	}
 	if err != nil {
@@ -103,7 +135,8 @@ func (o *own) Run(ctx context.Context) (bench.Pass, error) {
 	}
 	// Numbers of tens of thousands of digits have nothing to be compared with.
 	if o.theory.Vars <= 20_000 {
-		a.Models = d.Count().String()
+		m := d.Count()
+		a.Models = m.Lsh(m, uint(o.theory.Vars-len(d.Vars()))).String() // variables that nothing is said of are free
 	}
 	o.answer = a
 	return bench.Pass{Seconds: seconds}, nil
@@ -128,9 +161,8 @@ func Peers() []*Peer {
 	}
 }
 
-// patience is how long a peer's pass may take for its process, which keeps what it has compiled, to
-// be kept for another.
-const patience = 3 * time.Second
+// long is a pass whose process, which keeps what it has compiled, is not kept for another.
+const long = 3 * time.Second
 
 type asked struct {
 	peer     *Peer
@@ -172,7 +204,7 @@ func (a *asked) start(ctx context.Context) (err error) {
 	if err := errors.Join(os.WriteFile(script, program, 0o600), os.WriteFile(file, theory, 0o600)); err != nil {
 		return err
 	}
-	args := []string{script, a.peer.Kind, a.setting, "--theory", file, "--memory", strconv.FormatInt(a.limits.Memory, 10)}
+	args := []string{script, a.peer.Kind, a.setting, "--theory", file, "--memory", strconv.FormatInt(a.limits.Memory, 10), "--seconds", strconv.FormatFloat(a.limits.Time.Seconds(), 'g', -1, 64)}
 	if a.process, err = bench.StartProcess(ctx, a.peer.Python, args, nil); err != nil {
 		return err
 	}
@@ -186,11 +218,11 @@ func (a *asked) start(ctx context.Context) (err error) {
 
 // hear is an answer within the limit of time; a process without one is ended.
 func (a *asked) hear(ctx context.Context, v any) error {
-	ctx, cancel := context.WithTimeout(ctx, a.limits.Time)
+	ctx, cancel := context.WithTimeout(ctx, patience*a.limits.Time)
 	defer cancel()
 	defer context.AfterFunc(ctx, a.process.Kill)()
 	err := a.process.Hear(v)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) || err != nil && (strings.Contains(err.Error(), "CPU time limit") || strings.Contains(err.Error(), "SIGXCPU")) {
 		return tooLong(a.limits)
 	}
 	return err
@@ -199,7 +231,7 @@ func (a *asked) hear(ctx context.Context, v any) error {
 func (a *asked) Run(ctx context.Context) (p bench.Pass, err error) {
 	begin := time.Now()
 	defer func() {
-		if err != nil || time.Since(begin) > patience {
+		if err != nil || time.Since(begin) > long {
 			a.Close()
 		}
 	}()

@@ -1,6 +1,6 @@
 """Compiles and counts propositional theories with other programs, for comparison.
 
-    python peers.py PEER SETTING --theory THEORY.json --memory BYTES
+    python peers.py PEER SETTING --theory THEORY.json --memory BYTES --seconds SECONDS
 
 THEORY.json has the number of variables (numbered from 1), clauses in DIMACS's literals, "exactly
 k of these" constraints, and two lists of probabilities, one a variable. The program loads the
@@ -12,8 +12,10 @@ peer and the theory and writes one line of JSON that says what it is. Then it re
               writes the seconds that one count takes, both weighted counts, and the number of
               models where the peer has it
 
-What takes less than 50 ms is repeated for so long, and the shortest time is told. Clauses and
-probabilities are in the memory, in the peer's own form where it has one, when the clock starts.
+Seconds are those on the processor, of the peer and the programs that it starts, so that what else
+the machine does counts little. What takes less than 50 ms is repeated for so long, and the least is
+told. Clauses and probabilities are in the memory, in the peer's own form where it has one, when the
+clock starts. A command that takes more than its seconds ends the program.
 
 Each peer is called as its own documentation has it, with what makes it faster at this work:
 clauses from the bottom of the order upwards, so that intermediate results stay small; "exactly k"
@@ -34,14 +36,23 @@ import threading
 import time
 
 
+def processor():
+    """Seconds on the processor of this program and those it started that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
 def shortest(work, least=0.05):
-    """The last result of work, and the least seconds that it took."""
-    best, total = float("inf"), 0.0
+    """The last result of work, and the least seconds that it took, in batches of a millisecond or more."""
+    best, total, batch = float("inf"), 0.0, 1
     while total < least:
-        begin = time.perf_counter()
-        result = work()
-        seconds = time.perf_counter() - begin
-        best, total = min(best, seconds), total + seconds
+        begin = processor()
+        for _ in range(batch):
+            result = work()
+        seconds = processor() - begin
+        best, total = min(best, seconds / batch), total + seconds
+        if seconds < 0.001:
+            best, batch = float("inf"), 4 * batch
     return result, best
 
 
@@ -358,6 +369,7 @@ def main(answers):
     parser.add_argument("setting")
     parser.add_argument("--theory", required=True)
     parser.add_argument("--memory", type=int, required=True)
+    parser.add_argument("--seconds", type=float, required=True)
     args = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (args.memory, args.memory))
 
@@ -369,6 +381,9 @@ def main(answers):
     peer = PEERS[args.peer](args.setting, theory, os.path.dirname(os.path.abspath(args.theory)))
     say({"versions": {name: importlib.metadata.version(name) for name in peer.PACKAGES}})
     for command in sys.stdin:
+        # Programs that are started have the same limit, counted from their own start.
+        most = int(time.process_time() + args.seconds) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
         if command.strip() == "compile":
             _, seconds = shortest(peer.compile)
             say({"seconds": seconds, "size": peer.size()})

@@ -45,8 +45,8 @@ type Results struct {
 }
 
 // slower is how many times slower than a peer's best setting another of its settings may be, on a theory that
-// took it a second or more, to be asked for the family's next.
-const slower = 8
+// took it 0.2 s or more, to be asked for the family's next.
+const slower = 5
 
 // Run measures all families. A theory's programs run in turn, each in its own process, one at a time. A setting
 // that did not finish a theory is not asked for larger ones of the family, nor is one that was much slower than
@@ -98,7 +98,7 @@ func leave(lines []*Line, out map[string]string) bool {
 		case out[key] != "":
 		case !l.OK():
 			out[key] = "it did not finish a smaller one"
-		case l.Best() > max(1, slower*best[l.Name]):
+		case l.Best() > max(0.2, slower*best[l.Name]):
 			out[key] = fmt.Sprintf("another setting was %d times faster", slower)
 		default:
 			all = false
@@ -145,7 +145,7 @@ func (o *Options) theory(ctx context.Context, t *Theory, out map[string]string, 
 					c.Answer().Recount = l.Answer.Recount
 				}
 				l.Answer = c.Answer()
-				if m.Seconds[0] < patience.Seconds()/2 {
+				if m.Seconds[0] < long.Seconds()/2 {
 					waiting = append(waiting, m.Contestant)
 				}
 			case err != nil:
