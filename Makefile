@@ -15,7 +15,8 @@
 #   make test-harness have lm-evaluation-harness ask modellog serve, and compare with the readings
 #   make figures      how far the readings are from the reference
 #   make bench        what this machine does: ns per count, readings per second
-#   make bench-suite  the readings of a ProbCT suite beside other programs
+#   make bench-peers  the readings of a ProbCT suite beside other programs
+#   make bench-exact  exact inference beside PySDD, dd and ProbLog
 #   make lint         gofmt, go vet, staticcheck
 
 # The engine's C and C++ are 16 times slower without these. -w: the warnings are
@@ -30,7 +31,7 @@ LDFLAGS := -X main.version=$(VERSION)
 MODELS := gemma3:270m-pt smollm2:135m-instruct
 DATA := wordnet places words
 
-.PHONY: all build data demo repl notebook notebooks test test-notebooks test-browser test-kernel bench-kernel figures test-ollama test-harness models bench bench-suite lint fuzz clean
+.PHONY: all build data demo repl notebook notebooks test test-notebooks test-browser test-kernel bench-kernel figures test-ollama test-harness models bench bench-peers bench-exact lint fuzz clean
 
 all: build
 
@@ -108,9 +109,15 @@ bench: models
 
 # Other programs are installed into an environment in the cache folder, some
 # gigabytes; what cannot be is passed over. BENCH="-rows 20 -peers ollama" asks for less.
-bench-suite: models
-	@go build -o bin/bench-suite ./bench/suite
-	@bin/bench-suite -out bench/results -version '$(VERSION)' $(BENCH)
+bench-peers: models
+	@go build -o bin/bench-peers ./bench/suite
+	@bin/bench-peers -out bench/results -version '$(VERSION)' $(BENCH)
+
+# Programs of exact inference, some megabytes. BENCH="-families grid -sizes 4" asks for less.
+bench-exact: build
+	@bin/modellog data get wordnet || echo "Without WordNet its taxonomies are passed over."
+	@go build -o bin/bench-exact ./bench/exact
+	@bin/bench-exact -out bench/results -version '$(VERSION)' $(BENCH)
 
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt'ed:"; gofmt -l .; exit 1; }

@@ -52,7 +52,7 @@ var rooms = map[string][]string{
 	".":     {"calibrate", "kernel/connect", "lang/syntax", "lm", "logic"}, // without the engine, and light to link
 	"local": {".", "kernel/connect", "lang", "lm", "lm/open", "lm/store"},
 
-	"bench":        {"evals", "evals/manifest", "event", "lang", "lm", "lm/gguf", "lm/store"},
+	"bench":        {"evals", "evals/manifest", "evals/wordnet", "event", "lang", "lm", "lm/gguf", "lm/store", "logic"},
 	"cmd/modellog": {"*"},
 }
 

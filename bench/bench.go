@@ -302,14 +302,14 @@ func (m *Measured) BestCPU() (seconds float64, ok bool) {
 	return slices.Min(m.CPU), true
 }
 
-// rest is how long the machine is left alone before a pass: threads of the contestant before spin on for a while when
+// Rest is how long the machine is left alone before a pass of contestants whose threads spin on for a while when
 // they have nothing to do.
-const rest = time.Second
+const Rest = time.Second
 
-// Interleave runs all contestants in turn, so many times, and tells of each pass. One that
-// fails is left out from then on, and has its error. The error is of a context that ended;
-// what is returned with it has the passes that had ended before.
-func Interleave(ctx context.Context, contestants []Contestant, times int, tell func(name string, seconds float64)) ([]*Measured, error) {
+// Interleave runs all contestants in turn, so many times, with a rest before each pass, and
+// tells of each. One that fails is left out from then on, and has its error. The error is of a
+// context that ended; what is returned with it has the passes that had ended before.
+func Interleave(ctx context.Context, contestants []Contestant, times int, rest time.Duration, tell func(name string, seconds float64)) ([]*Measured, error) {
 	var out []*Measured
 	for _, c := range contestants {
 		out = append(out, &Measured{Contestant: c})

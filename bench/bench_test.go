@@ -74,13 +74,13 @@ func (c *contestant) Run(context.Context) (bench.Pass, error) {
 func TestInterleave(t *testing.T) {
 	var log []string
 	a, b := &contestant{name: "a", seconds: []float64{3, 1, 2}, log: &log}, &contestant{name: "b", seconds: []float64{5, 6, 4}, log: &log}
-	got, err := bench.Interleave(t.Context(), []bench.Contestant{a, b}, 3, func(string, float64) {})
+	got, err := bench.Interleave(t.Context(), []bench.Contestant{a, b}, 3, 0, func(string, float64) {})
 	if err != nil || strings.Join(log, "") != "ababab" || got[0].Best() != 1 || got[1].Best() != 4 {
 		t.Errorf("%v, order %v", err, log)
 	}
 	// One that fails stops none of the others.
 	a.seconds, b.seconds, b.err, log = []float64{2, 1}, []float64{1}, errors.New("broken"), nil
-	got, err = bench.Interleave(t.Context(), []bench.Contestant{b, a}, 2, func(string, float64) {})
+	got, err = bench.Interleave(t.Context(), []bench.Contestant{b, a}, 2, 0, func(string, float64) {})
 	if err != nil || strings.Join(log, "") != "baa" || got[0].Err != b.err || got[1].Err != nil || got[1].Best() != 1 {
 		t.Errorf("%v, order %v", err, log)
 	}
@@ -98,7 +98,7 @@ func TestInterrupted(t *testing.T) {
 	other := &contestant{name: "other", seconds: []float64{9, 9}, log: &log, logP: pass([]float64{-1}, []float64{-2}).LogP}
 	late := &contestant{name: "late", seconds: []float64{9, 9}, log: &log}
 	turns := 0
-	measured, err := bench.Interleave(ctx, []bench.Contestant{first, second, broken, other, late}, 2, func(string, float64) {
+	measured, err := bench.Interleave(ctx, []bench.Contestant{first, second, broken, other, late}, 2, 0, func(string, float64) {
 		if turns++; turns == 3 { // first, second, other
 			cancel()
 		}
@@ -244,7 +244,7 @@ func TestSuite(t *testing.T) {
 	}
 
 	// What is written has all of it.
-	measured, err := bench.Interleave(t.Context(), []bench.Contestant{s.Command(), s.Readings()}, 1, func(string, float64) {})
+	measured, err := bench.Interleave(t.Context(), []bench.Contestant{s.Command(), s.Readings()}, 1, 0, func(string, float64) {})
 	if err != nil {
 		t.Fatal(err)
 	}

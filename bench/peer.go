@@ -1,21 +1,15 @@
 package bench
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 //go:embed peers/peers.py
@@ -25,10 +19,7 @@ var program []byte
 type Peer struct {
 	name, setting string
 	versions      map[string]string
-	cmd           *exec.Cmd
-	in            io.WriteCloser
-	out           *bufio.Reader
-	errors        *tail
+	process       *Process
 	dir           string
 	servers       []int
 }
@@ -48,7 +39,7 @@ type PeerOptions struct {
 // StartPeer starts a peer and returns when it has its weights loaded and has tried
 // itself out on the prefixes. The error of one that cannot be had says why.
 func StartPeer(ctx context.Context, prefixes []Prefix, o PeerOptions) (*Peer, error) {
-	p := &Peer{name: o.Name, errors: &tail{most: 2000}}
+	p := &Peer{name: o.Name}
 	if p.name == "" {
 		p.name = o.Kind
 	}
@@ -85,53 +76,19 @@ func (p *Peer) start(ctx context.Context, prefixes []Prefix, o PeerOptions) erro
 	if o.Tree {
 		args = append(args, "--tree")
 	}
-	p.cmd = exec.CommandContext(ctx, o.Python, args...)
 	// Nothing is asked of a hub of models; the weights are here.
-	p.cmd.Env = append(os.Environ(), "HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "TOKENIZERS_PARALLELISM=false", "OMP_NUM_THREADS="+strconv.Itoa(o.Threads))
-	p.cmd.Stderr = p.errors
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	p.out = bufio.NewReader(out)
-	if err := p.cmd.Start(); err != nil {
-		p.cmd = nil
+	env := []string{"HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "TOKENIZERS_PARALLELISM=false", "OMP_NUM_THREADS=" + strconv.Itoa(o.Threads)}
+	if p.process, err = StartProcess(ctx, o.Python, args, env); err != nil {
 		return err
 	}
 	var ready struct {
 		Versions map[string]string
 		Setting  string
 	}
-	if err := p.hear(&ready); err != nil {
+	if err := p.process.Hear(&ready); err != nil {
 		return err
 	}
 	p.versions, p.setting = ready.Versions, ready.Setting
-	return nil
-}
-
-// hear reads the next line that the peer says.
-func (p *Peer) hear(v any) error {
-	line, err := p.out.ReadBytes('\n')
-	if errors.Is(err, io.EOF) {
-		err := p.cmd.Wait() // so that all it wrote is there
-		p.cmd = nil
-		if err == nil {
-			err = errors.New("it ended")
-		}
-		if last := p.errors.lastLine(); last != "" {
-			return fmt.Errorf("%w, after it wrote: %s", err, last)
-		}
-		return err
-	}
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(line, v); err != nil {
-		return fmt.Errorf("its answer cannot be understood: %w", err)
-	}
 	return nil
 }
 
@@ -143,31 +100,31 @@ func (p *Peer) Setting() string { return p.setting }
 
 // Processes are the peer's own and its server's.
 func (p *Peer) Processes() []int {
-	if p.cmd == nil {
-		return nil
-	}
-	return append([]int{p.cmd.Process.Pid}, p.servers...)
+	return append(p.process.IDs(), p.servers...)
 }
 
 // Versions are the peer's packages and their versions.
-func (p *Peer) Versions() []string {
+func (p *Peer) Versions() []string { return Versions(p.versions) }
+
+// Versions are packages with their versions, as results name them.
+func Versions(of map[string]string) []string {
 	var out []string
-	for _, name := range slices.Sorted(maps.Keys(p.versions)) {
-		out = append(out, name+" "+p.versions[name])
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, name+" "+of[name])
 	}
 	return out
 }
 
 // Run has the peer do the work once.
 func (p *Peer) Run(context.Context) (Pass, error) {
-	if _, err := io.WriteString(p.in, "run\n"); err != nil {
+	if err := p.process.Say("run"); err != nil {
 		return Pass{}, err
 	}
 	var answer struct {
 		Seconds float64
 		LogP    [][]*float64
 	}
-	if err := p.hear(&answer); err != nil {
+	if err := p.process.Hear(&answer); err != nil {
 		return Pass{}, err
 	}
 	return Pass{Seconds: answer.Seconds, LogP: answer.LogP}, nil
@@ -175,35 +132,8 @@ func (p *Peer) Run(context.Context) (Pass, error) {
 
 // Close ends the peer's process.
 func (p *Peer) Close() {
-	if p.cmd != nil {
-		_ = p.in.Close() // its end: it stops reading
-		_ = p.cmd.Process.Kill()
-		_ = p.cmd.Wait()
+	if p.process != nil {
+		p.process.Close()
 	}
 	os.RemoveAll(p.dir)
-}
-
-// tail keeps the last bytes that are written to it.
-type tail struct {
-	most int
-	b    []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.b = append(t.b, p...)
-	if over := len(t.b) - t.most; over > 0 {
-		t.b = slices.Delete(t.b, 0, over)
-	}
-	return len(p), nil
-}
-
-// lastLine is the last that has something in it; of a Python traceback the error.
-func (t *tail) lastLine() string {
-	lines := strings.Split(string(bytes.ToValidUTF8(t.b, nil)), "\n")
-	for _, line := range slices.Backward(lines) {
-		if line = strings.TrimSpace(line); line != "" {
-			return line
-		}
-	}
-	return ""
 }

@@ -32,6 +32,9 @@ type compiler struct {
 	err   error // the reason for stopping
 	way   way
 	mod   *modular
+
+	local []int32 // by atom: its number among those of the connected factors at hand
+	value []int8  // by atom, 0 but while literals are settled; see static
 }
 
 // way is how sets of factors are compiled; tests hold the ways against each other.
@@ -53,11 +56,9 @@ func (c *compiler) stop() bool {
 		c.err = ErrTooLarge
 		return true
 	}
-	if c.steps&127 == 0 {
-		if err := c.ctx.Err(); err != nil {
-			c.err = err
-			return true
-		}
+	if err := c.ctx.Err(); err != nil { // each time, since a step may look at thousands of factors
+		c.err = err
+		return true
 	}
 	return false
 }
@@ -95,8 +96,8 @@ func Compile(ctx context.Context, f *Formula, opts ...Option) (*Diagram, error) 
 	c.b = newBuilder(len(vars))
 	fail := func() error {
 		if c.err == nil || errors.Is(c.err, ErrTooLarge) { // of itself only memory stops a store
-			return fmt.Errorf("compiling a formula of %d variables: %w: the limit of %d nodes was reached; "+
-				"split the formula into parts that share fewer variables, or raise the limit", len(vars), ErrTooLarge, c.limit)
+			return fmt.Errorf("compiling a formula of %d variables: %w: the limit of %d nodes and intermediate states was reached, with %d nodes of the diagram made in %d steps; "+
+				"split the formula into parts that share fewer variables, or raise the limit", len(vars), ErrTooLarge, c.limit, len(c.b.nodes)-c.b.leaves, c.steps)
 		}
 		return fmt.Errorf("compiling a formula of %d variables: %w", len(vars), c.err)
 	}
@@ -118,6 +119,7 @@ func Compile(ctx context.Context, f *Formula, opts ...Option) (*Diagram, error) 
 	if c.mod == nil {
 		return nil, fail()
 	}
+	c.local, c.value = make([]int32, len(c.mod.s.atoms)), make([]int8, len(c.mod.s.atoms))
 	top := c.compile(c.mod.root)
 	if top == edgeStop {
 		return nil, fail()
@@ -155,8 +157,12 @@ func (c *compiler) compile(e fedge) edge {
 	rest := slices.Clone(y.buf)
 	y.buf = y.buf[:0]
 	slices.Sort(rest)
+	rest = s.exclusions(slices.Compact(rest), c.asked)
+	if rest == nil {
+		return edgeStop
+	}
 	r := edgeTrue
-	for _, part := range y.split(slices.Compact(rest)) {
+	for _, part := range y.split(rest) {
 		d := c.connected(part)
 		if d == edgeStop {
 			return d
@@ -183,28 +189,24 @@ func (c *compiler) connected(factors []fedge) edge {
 		}
 	}
 	var atoms []int32
-	local := make(map[int32]int32)
 	for _, e := range factors {
-		for _, a := range s.support(e) {
-			if _, ok := local[a]; !ok {
-				local[a] = 0
-				atoms = append(atoms, a)
-			}
-		}
+		atoms = append(atoms, s.support(e)...)
 	}
 	if s.over || c.asked() {
 		return edgeStop
 	}
+	slices.Sort(atoms)
+	atoms = slices.Compact(atoms)
 	slices.SortFunc(atoms, func(a, b int32) int { return c.mod.rank[a] - c.mod.rank[b] })
 	for i, a := range atoms {
-		local[a] = int32(i)
+		c.local[a] = int32(i)
 	}
-	p := newOrderProblem(s, factors, local)
+	p := newOrderProblem(s, factors, len(atoms), c.local)
 	tree := p.plan(c.asked)
 	if tree == nil {
 		return edgeStop
 	}
-	along := newStatic(c, s, factors, atoms, local, tree)
+	along := newStatic(c, s, factors, atoms, tree)
 	if c.way == alongTree || c.way == inTurns && tree.cost <= 15 {
 		return along.run(1 << 30)
 	}

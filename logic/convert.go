@@ -102,7 +102,9 @@ func (c *converter) convert(root *Formula) fedge {
 	c.done = make(map[*Formula]fedge)
 	root.postorder(c.s.stop, func(f *Formula) {
 		for _, a := range f.args {
-			c.refs[a]++
+			if !a.leaf() { // of others none asks
+				c.refs[a]++
+			}
 		}
 	})
 	type frame struct {
@@ -127,6 +129,9 @@ func (c *converter) convert(root *Formula) fedge {
 		if fr.next < len(fr.kids) {
 			k := fr.kids[fr.next].f
 			fr.next++
+			if k.leaf() {
+				continue // made where it is used
+			}
 			if _, ok := c.done[k]; !ok {
 				open(k)
 			}
@@ -160,7 +165,12 @@ func (c *converter) build(f *Formula, kids []signed, outer bool) fedge {
 	}
 	base := len(s.buf)
 	for _, k := range kids {
-		e := c.done[k.f]
+		var e fedge
+		if k.f.leaf() {
+			e = c.build(k.f, nil, false)
+		} else {
+			e = c.done[k.f]
+		}
 		if k.neg {
 			e ^= 1
 		}

@@ -236,7 +236,7 @@ func (y *dynamic) part(es []fedge) edge {
 		if 2*len(y.states) > len(y.table) {
 			y.grow()
 		}
-		if 4*len(y.key)+16*len(y.states) > y.s.quota || len(y.key) > 1<<31 {
+		if y.s.other += 4*len(es) + 24; len(y.states)&255 == 0 && y.s.bytes() > y.s.quota || len(y.key) > 1<<31 {
 			y.s.over = true
 		}
 	}

@@ -153,15 +153,18 @@ func (f *Formula) Var() Var { return f.v }
 // K returns the bound of a threshold (OpAtLeast, OpAtMost, OpExactly).
 func (f *Formula) K() int { return f.k }
 
-// postorder calls visit once for each distinct node, arguments before the node, until stop, which is
-// asked now and then, says so. It keeps its own stack: a formula may be nested deeper than a goroutine's
+// leaf tells whether f is a variable or a constant.
+func (f *Formula) leaf() bool { return f.op <= OpVar }
+
+// postorder calls visit once for each distinct node that has arguments and at least once for each other,
+// arguments before the node, until stop, which is asked now and then, says so. It keeps its own stack: a formula may be nested deeper than a goroutine's
 // stack allows.
 func (f *Formula) postorder(stop func() bool, visit func(*Formula)) {
 	type frame struct {
 		f    *Formula
 		next int
 	}
-	seen := make(map[*Formula]struct{})
+	seen := make(map[*Formula]struct{}, min(f.size/2, 1<<16))
 	stack := []frame{{f: f}}
 	seen[f] = struct{}{}
 	for steps := 1; len(stack) > 0; steps++ {
@@ -172,7 +175,9 @@ func (f *Formula) postorder(stop func() bool, visit func(*Formula)) {
 		if top.next < len(top.f.args) {
 			a := top.f.args[top.next]
 			top.next++
-			if _, ok := seen[a]; !ok {
+			if len(a.args) == 0 {
+				visit(a)
+			} else if _, ok := seen[a]; !ok {
 				seen[a] = struct{}{}
 				stack = append(stack, frame{f: a})
 			}

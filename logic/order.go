@@ -17,6 +17,22 @@ type pseudoTree struct {
 	cost     float64 // estimated number of states, log₂
 }
 
+// places returns each variable's place in a walk through the tree, depth first, children in their order.
+func (t *pseudoTree) places() []int32 {
+	from := make([]int32, len(t.parent))
+	stack := slices.Clone(t.roots)
+	slices.Reverse(stack)
+	for n := int32(0); len(stack) > 0; n++ {
+		v := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		from[v] = n
+		for _, c := range slices.Backward(t.children[v]) {
+			stack = append(stack, c)
+		}
+	}
+	return from
+}
+
 // orderProblem is the hypergraph of a set of factors: local variables are numbered by ascending rank.
 type orderProblem struct {
 	n      int
@@ -25,8 +41,8 @@ type orderProblem struct {
 	nested [][]int32 // supports of sub-formulas, for FORCE
 }
 
-func newOrderProblem(s *store, factors []fedge, local map[int32]int32) *orderProblem {
-	p := &orderProblem{n: len(local)}
+func newOrderProblem(s *store, factors []fedge, atoms int, local []int32) *orderProblem {
+	p := &orderProblem{n: atoms}
 	seen := make(map[uint32]bool)
 	for _, e := range factors {
 		var sup []int32
@@ -38,7 +54,11 @@ func newOrderProblem(s *store, factors []fedge, local map[int32]int32) *orderPro
 		w := 1.0
 		n := s.nodes[e>>1]
 		if n.kind == fCard {
-			w = math.Log2(float64(s.lists[n.list].n) + 1)
+			states := int(n.hi) + 2 // so many true so far, or too many
+			if kids := int(s.lists[n.list].n); int(n.hi) == kids {
+				states = int(n.lo) + 1
+			}
+			w = math.Log2(float64(states))
 		}
 		if n.kind >= fAnd && !s.flat[n.list] {
 			w = float64(s.lists[n.list].n)

@@ -49,6 +49,7 @@ type store struct {
 	// over is set when the store holds more than quota bytes or stop says so; from then on what the store
 	// returns means nothing.
 	quota int
+	other int // bytes of what else grows with the residuals: the states of the two ways
 	stop  func() bool
 	over  bool
 }
@@ -66,7 +67,7 @@ func newStore(quota int, stop func() bool) *store {
 }
 
 func (s *store) bytes() int {
-	return 20*len(s.nodes) + 4*(len(s.data)+len(s.supDat)) + 20*len(s.lists) + 12*len(s.memo)
+	return 20*len(s.nodes) + 4*(len(s.data)+len(s.supDat)) + 20*len(s.lists) + 12*len(s.memo) + s.other
 }
 
 // atom returns a's edge.

@@ -10,13 +10,16 @@ type static struct {
 	c       *compiler
 	s       *store
 	tree    *pseudoTree
-	atoms   []int32         // by local variable
-	local   map[int32]int32 // by atom
-	factors [][]fedge       // by local variable: the factors whose topmost variable it is
-	key     []uint32        // arena of the states' keys
+	atoms   []int32   // by local variable
+	factors [][]fedge // by local variable: the factors whose topmost variable it is
+	key     []uint32  // arena of the states' keys
 	states  []state
 	table   []uint32
 	buf     []fedge
+	ends    []int32 // stack of where each child's residuals end, by branch
+	from    []int32 // by local variable: its place, walking the tree depth first
+	value   []int8  // by atom while literals are settled: 0 unknown, 1 true, -1 false
+	marked  []int32 // atoms that have a value while literals are settled
 	budget  int
 }
 
@@ -26,18 +29,19 @@ type state struct {
 	result edge // edgeStop while unknown
 }
 
-func newStatic(c *compiler, s *store, factors []fedge, atoms []int32, local map[int32]int32, tree *pseudoTree) *static {
-	y := &static{c: c, s: s, tree: tree, atoms: atoms, local: local, table: make([]uint32, 64)}
+func newStatic(c *compiler, s *store, factors []fedge, atoms []int32, tree *pseudoTree) *static {
+	y := &static{c: c, s: s, tree: tree, atoms: atoms, table: make([]uint32, 64)}
 	y.factors = make([][]fedge, len(atoms))
 	for _, e := range factors {
 		top := int32(-1)
 		for _, a := range s.support(e) {
-			if v := local[a]; top < 0 || tree.depth[v] < tree.depth[top] {
+			if v := c.local[a]; top < 0 || tree.depth[v] < tree.depth[top] {
 				top = v
 			}
 		}
 		y.factors[top] = append(y.factors[top], e)
 	}
+	y.from = tree.places()
 	return y
 }
 
@@ -53,14 +57,6 @@ func (y *static) run(budget int) edge {
 		r = y.c.b.and(r, d)
 	}
 	return r
-}
-
-// below returns the child of v on the way to u.
-func (y *static) below(v, u int32) int32 {
-	for y.tree.parent[u] != v {
-		u = y.tree.parent[u]
-	}
-	return u
 }
 
 func (y *static) state(v int32, residuals []fedge) edge {
@@ -90,7 +86,7 @@ func (y *static) state(v int32, residuals []fedge) edge {
 		if 2*len(y.states) > len(y.table) {
 			y.grow()
 		}
-		if 4*len(y.key)+16*len(y.states) > y.s.quota || len(y.key) > 1<<31 {
+		if y.s.other += 4*len(residuals) + 24; len(y.states)&255 == 0 && y.s.bytes() > y.s.quota || len(y.key) > 1<<31 {
 			y.s.over = true
 		}
 	}
@@ -143,31 +139,71 @@ func (y *static) branch(v int32, residuals []fedge, value uint32) edge {
 	if len(children) == 1 {
 		return y.state(children[0], y.buf[base:])
 	}
-	// Each residual belongs to the one subtree that has its variables.
+	// Each residual belongs to the one subtree that has its variables. They are put in groups behind
+	// themselves.
+	end, ends := len(y.buf), len(y.ends)
+	for range children {
+		y.ends = append(y.ends, 0)
+	}
+	defer func() { y.ends = y.ends[:ends] }()
+	group := y.ends[ends:]
+	for _, e := range y.buf[base:end] {
+		group[y.child(children, e)]++
+	}
+	at := int32(end)
+	for i, n := range group {
+		group[i] = at // its beginning, which moves on to its end
+		at += n
+	}
+	y.buf = slices.Grow(y.buf, end-base)[:end+end-base]
+	for _, e := range y.buf[base:end] {
+		i := y.child(children, e)
+		y.buf[group[i]] = e
+		group[i]++
+	}
 	r := edgeTrue
-	end := len(y.buf)
-	for _, c := range children {
-		for i := base; i < end; i++ {
-			e := y.buf[i]
-			n := &s.nodes[e>>1]
-			var u int32
-			if n.kind == fAtom {
-				u = y.local[n.lo]
-			} else {
-				u = y.local[s.listSupport(n.list)[0]]
-			}
-			if y.below(v, u) == c {
-				y.buf = append(y.buf, e)
-			}
-		}
-		d := y.state(c, y.buf[end:])
-		y.buf = y.buf[:end]
+	begin := end
+	for i, c := range children {
+		next := int(y.ends[ends+i])
+		d := y.state(c, y.buf[begin:next])
 		if d == edgeStop || d == edgeFalse {
 			return d
 		}
+		begin = next
 		r = y.c.b.and(r, d)
 	}
 	return r
+}
+
+// child tells which of the children has a residual's variables in its subtree.
+func (y *static) child(children []int32, e fedge) int {
+	n := &y.s.nodes[e>>1]
+	var at int32
+	if n.kind == fAtom {
+		at = y.from[y.c.local[n.lo]]
+	} else {
+		at = y.from[y.c.local[y.s.listSupport(n.list)[0]]]
+	}
+	lo, hi := 0, len(children) // subtrees lie one after the other
+	for lo+1 < hi {
+		if m := (lo + hi) / 2; y.from[children[m]] <= at {
+			lo = m
+		} else {
+			hi = m
+		}
+	}
+	return lo
+}
+
+// few is how many literals a conjunction of literals may have at most for each to be a residual of its
+// own. One of more stays whole: of hundreds that exclude each other all but one are false, and a state
+// for each of them is not to list the others.
+const few = 8
+
+// whole tells whether e is a conjunction of literals that stays whole.
+func (y *static) whole(e fedge) bool {
+	n := &y.s.nodes[e>>1]
+	return e&1 == 0 && n.kind == fAnd && y.s.flat[n.list] && y.s.lists[n.list].n > few
 }
 
 // push adds a residual, a conjunction as its parts; false when it is ⊥.
@@ -176,7 +212,7 @@ func (y *static) push(e fedge) bool {
 	case e == fFalse:
 		return false
 	case e == fTrue:
-	case e&1 == 0 && y.s.nodes[e>>1].kind == fAnd:
+	case e&1 == 0 && y.s.nodes[e>>1].kind == fAnd && !y.whole(e):
 		y.buf = append(y.buf, y.s.kids(y.s.nodes[e>>1].list)...)
 	default:
 		y.buf = append(y.buf, e)
@@ -186,45 +222,114 @@ func (y *static) push(e fedge) bool {
 
 // settle sorts buf[base:] and conditions it on the literals in it; false when they contradict.
 func (y *static) settle(base int) bool {
-	s := y.s
+	s, value := y.s, y.c.value
 	for {
 		es := y.buf[base:]
 		slices.Sort(es)
 		es = slices.Compact(es)
 		y.buf = y.buf[:base+len(es)]
-		changed := false
-		for i, e := range es {
-			if i > 0 && es[i-1]^1 == e {
-				return false
-			}
-			if s.nodes[e>>1].kind != fAtom {
-				continue
-			}
-			a, value := s.nodes[e>>1].lo, 1^e&1
-			for j, o := range es {
-				if o == fTrue || o>>1 == e>>1 || s.nodes[o>>1].kind == fAtom || !s.mentions(o, a) {
-					continue
-				}
-				r := s.restrict(o, a, value)
-				if r == fFalse {
-					return false
-				}
-				if r == o {
-					continue
-				}
-				changed = true
-				es[j] = r
+		// Values 1 and -1 are of literals, 2 and -2 of those that are only in a conjunction that stays whole:
+		// they condition all but the conjunctions themselves.
+		ok := true
+		for _, e := range es {
+			if n := &s.nodes[e>>1]; n.kind == fAtom {
+				ok = ok && y.mark(e, 1)
 			}
 		}
-		if !changed {
+		literals := len(y.marked)
+		for _, e := range es {
+			if !y.whole(e) {
+				continue
+			}
+			for _, k := range s.kids(s.nodes[e>>1].list) {
+				ok = ok && y.mark(k, 2)
+			}
+		}
+		changed := false
+		for i := 0; i < len(es) && ok && len(y.marked) > 0; i++ {
+			e := es[i]
+			if s.nodes[e>>1].kind == fAtom {
+				continue
+			}
+			marked, strongest := y.marked, int8(2)
+			if y.whole(e) { // its own literals are no news to it
+				marked, strongest = marked[:literals], 1
+			}
+			for e > fFalse && !s.over {
+				a := y.known(e, marked, strongest)
+				if a < 0 {
+					break
+				}
+				v := uint32(0)
+				if value[a] > 0 {
+					v = 1
+				}
+				e = s.restrict(e, a, v)
+			}
+			changed = changed || e != es[i]
+			es[i] = e
+		}
+		for _, a := range y.marked {
+			value[a] = 0
+		}
+		y.marked = y.marked[:0]
+		if !ok {
+			return false
+		}
+		if !changed || s.over {
 			return true
 		}
 		// Constants go, conjunctions open.
 		end := len(y.buf)
 		for i := base; i < end; i++ {
-			y.push(y.buf[i])
+			if !y.push(y.buf[i]) {
+				return false
+			}
 		}
 		n := copy(y.buf[base:], y.buf[end:])
 		y.buf = y.buf[:base+n]
 	}
+}
+
+// mark gives the atom of a literal its value; false where it has the other one.
+func (y *static) mark(literal fedge, strength int8) bool {
+	a := y.s.nodes[literal>>1].lo
+	v := strength * (1 - 2*int8(literal&1))
+	switch old := y.c.value[a]; {
+	case old == 0:
+		y.c.value[a] = v
+		y.marked = append(y.marked, a)
+	case (old > 0) != (v > 0):
+		return false
+	}
+	return true
+}
+
+// known returns one of the marked atoms that e mentions, -1 if there is none. These are all that have a
+// value of at most the given strength.
+func (y *static) known(e fedge, marked []int32, strength int8) int32 {
+	s := y.s
+	if len(marked) == 0 {
+		return -1
+	}
+	var sup []int32
+	if n := &s.nodes[e>>1]; n.kind == fAtom {
+		sup = []int32{n.lo}
+	} else {
+		sup = s.listSupport(n.list)
+	}
+	if 8*len(marked) < len(sup) {
+		for _, a := range marked {
+			if s.mentions(e, a) {
+				return a
+			}
+		}
+		return -1
+	}
+	for _, a := range sup {
+		if v := y.c.value[a]; v != 0 && v <= strength && v >= -strength {
+			return a
+		}
+	}
+	return -1
 }

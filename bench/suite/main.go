@@ -151,7 +151,7 @@ func (o *options) model(ctx context.Context, models *store.Store, suite *probct.
 			versions = append(versions, append(peer.Versions(), more...)...)
 		}
 	}
-	r.Measured, err = bench.Interleave(ctx, contestants, o.repeats, func(who string, seconds float64) {
+	r.Measured, err = bench.Interleave(ctx, contestants, o.repeats, bench.Rest, func(who string, seconds float64) {
 		tell("%s: %s %.2f s", name, who, seconds)
 	})
 	if err != nil {
