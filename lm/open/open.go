@@ -4,7 +4,7 @@
 //
 //  1. one with a scheme: "gguf:PATH" is a GGUF file, "ollama:NAME" a model of the Ollama server
 //     that runs ($OLLAMA_HOST), "openai:URL#NAME" a model of a server that speaks OpenAI's protocol,
-//     "openai:URL,URL#NAME" one that several servers have, which share the work;
+//     "openai:URL+URL#NAME" one that several servers have, which share the work;
 //  2. a model in modellog's own store, which `modellog models get NAME` fetches;
 //  3. a model that Ollama has pulled, opened in place by the embedded engine, with the whole
 //     vocabulary and without a server;
@@ -124,7 +124,7 @@ func (o Options) vocabulary(ctx context.Context, name string) (*tokens.Tokenizer
 type Place struct {
 	Backend string      // "gguf", "ollama" or "openai"
 	Name    string      // what the backend calls the model; for "gguf" the name that was asked for
-	Address string      // of the servers, for "openai": with commas between them
+	Address string      // of the servers, for "openai": with a plus between several
 	File    store.Model // of the weights, for "gguf"; only its Path is known of one that was named by path
 }
 

@@ -34,7 +34,7 @@
 //
 // # Several servers
 //
-// Addresses with a comma between them are servers of one model. They must be of one kind, agree in
+// Addresses with a plus between them ("http://a:8000/v1+http://b:8000/v1") are servers of one model. They must be of one kind, agree in
 // what they tell of the model and, within what rounding makes of it, in two probe
 // readings; the error says which differ. Each has Options.Parallel requests at a time. One that
 // fails after all retries is taken out, Options.Warn is told, and its requests go to the others;
@@ -138,7 +138,7 @@ var ErrNoReadings = errors.New("the server tells no ids of tokens, and so gives 
 	"or have the model's GGUF file here under the name that the server has for it (modellog models get NAME; llama_cpp.server --model_alias NAME)")
 
 // Open prepares the model of that name on the servers at an address, such
-// as "http://127.0.0.1:8000/v1", or at several with commas between them; without a path, /v1 is added. The servers are asked
+// as "http://127.0.0.1:8000/v1", or at several with a plus between them; without a path, /v1 is added. The servers are asked
 // whether they have the model, and how it can be read; an empty name is the only model that they have.
 // That it cannot be read is an error of Tokenize and Read, and not of Open.
 func Open(ctx context.Context, address, name string, o Options) (*Model, error) {
@@ -148,7 +148,7 @@ func Open(ctx context.Context, address, name string, o Options) (*Model, error) 
 	o = o.defaults()
 	var all []*endpoint
 	var paths []string
-	for part := range strings.SplitSeq(address, ",") {
+	for _, part := range addresses(address) {
 		e, err := newEndpoint(part, o)
 		if err != nil {
 			return nil, err
@@ -181,7 +181,7 @@ func Open(ctx context.Context, address, name string, o Options) (*Model, error) 
 			return nil, fmt.Errorf("the server at %s does not have the model %q; it has %s", e.base, name, some(names))
 		}
 	}
-	path := strings.Join(paths, ",")
+	path := strings.Join(paths, "+")
 	m.info = lm.Info{Name: name, Backend: "openai", Precision: "server", Path: path}
 	if m.unread = m.probe(ctx, of); m.unread != nil {
 		if ctx.Err() != nil {
@@ -195,6 +195,12 @@ func Open(ctx context.Context, address, name string, o Options) (*Model, error) 
 		m.dialect = nil
 	}
 	return m, nil
+}
+
+// addresses takes those of several servers apart. A plus that is not before an address is
+// part of one; the comma is left to lists of models.
+func addresses(all string) []string {
+	return strings.Split(strings.ReplaceAll(strings.ReplaceAll(all, "+http://", "\x00http://"), "+https://", "\x00https://"), "\x00")
 }
 
 // some lists a few names.
