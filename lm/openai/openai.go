@@ -187,9 +187,11 @@ func Open(ctx context.Context, address, name string, o Options) (*Model, error) 
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		// Several that are not one model are of no use to write with, either.
+		// Several that are not one model are of no use to write with, nor is one that has gone.
 		var differ *differError
-		if errors.As(m.unread, &differ) {
+		var lost *lostError
+		var late *lateError
+		if errors.As(m.unread, &differ) || errors.As(m.unread, &lost) || errors.As(m.unread, &late) {
 			return nil, fmt.Errorf("opening the model %q: %w", name, m.unread)
 		}
 		m.dialect = nil
