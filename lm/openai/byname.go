@@ -59,7 +59,12 @@ func openByName(ctx context.Context, e *endpoint, name string, tok *tokens.Token
 		if err != nil {
 			return nil, f, err
 		}
-		if _, err = b.list(ctx, e, prompt, n, 0); err == nil || !refused(err) || n == 1 {
+		list, err := b.list(ctx, e, prompt, n, 0)
+		if err == nil && !b.python {
+			n = max(1, min(n, len(list))) // it gives fewer without a word
+			b.depths[0] = n
+		}
+		if err == nil || !refused(err) || n == 1 {
 			f.Depth = n
 			return b, f, err
 		}
@@ -238,7 +243,7 @@ func (b *byName) entries(ctx context.Context, e *endpoint, prefix []lm.Token, at
 				cut = i
 			}
 		}
-		if len(list) >= k || !b.python {
+		if len(list) >= k {
 			return entries, nil // one entry for each token that was asked for
 		}
 		if i == 0 || cut > len(best) {
