@@ -288,6 +288,10 @@ func (b *byID) read(ctx context.Context, e *endpoint, chain [][]lm.Token) ([]lm.
 	return out, nil
 }
 
+func (b *byID) probe(ctx context.Context, e *endpoint, prefix []lm.Token) (lm.Distribution, error) {
+	return only(b.read(ctx, e, [][]lm.Token{prefix}))
+}
+
 func (b *byID) chains() bool { return b.inner }
 
 // marked are spellings that a tokeniser of vLLM's may take for control tokens: it takes no

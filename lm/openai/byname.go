@@ -46,7 +46,7 @@ func openByName(ctx context.Context, e *endpoint, name string, tok *tokens.Token
 		return nil, f, err
 	}
 	b.names = listed.NewNames(tok, tok.Size(), spell)
-	if most := e.options.Depth; most > 0 {
+	if most := e.options.Depth; most > 0 && most < b.depths[0] {
 		b.depths = append([]int{most}, slices.DeleteFunc(b.depths, func(n int) bool { return n >= most })...)
 	}
 	// Some give fewer.
@@ -140,6 +140,10 @@ func (b *byName) tokenize(_ context.Context, _ *endpoint, text string) ([]lm.Tok
 }
 
 func (b *byName) piece(_ context.Context, t lm.Token) []byte { return b.tok.Piece(t) }
+
+func (b *byName) probe(ctx context.Context, e *endpoint, prefix []lm.Token) (lm.Distribution, error) {
+	return only(b.read(ctx, e, [][]lm.Token{prefix}))
+}
 
 func (b *byName) chains() bool { return false }
 

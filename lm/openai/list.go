@@ -127,6 +127,7 @@ func wholeList(entries []lm.TokenLogProb, size int) (lm.Distribution, bool) {
 	return d, math.Abs(sum-1) <= wholeSlack
 }
 
-// wholeSlack is how far the probabilities of a whole vocabulary may sum beside 1: they
-// are float32's.
-const wholeSlack = 1e-3
+// wholeSlack is how far the probabilities of a whole vocabulary may sum beside 1.
+// llama-server adds them up in float32, which for 262,144 tokens is off by 4·10⁻⁴; that is the same
+// factor for all of them, and taken out by whoever makes a distribution of logits.
+const wholeSlack = 1e-2

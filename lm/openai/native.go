@@ -67,12 +67,11 @@ func openNative(ctx context.Context, of *pool, e *endpoint, p props, l listing) 
 	if n.size == 0 {
 		n.size = mostTokens
 	}
-	n.depth = n.size
 	prompt := []lm.Token{n.forced}
 	if f.AddBOS {
 		prompt = []lm.Token{f.BOS, n.forced}
 	}
-	all, err := n.list(ctx, e, prompt)
+	all, err := nativeList[spelledEntry](ctx, n, e, prompt, n.size)
 	if err != nil {
 		return nil, f, err
 	}
@@ -173,16 +172,23 @@ const mostNames = 2000
 type nativeEntry struct {
 	ID      lm.Token
 	LogProb *float64
-	Bytes   []byte
 }
 
-// list reads what a server lists after a prefix.
-func (n *native) list(ctx context.Context, e *endpoint, prefix []lm.Token) ([]nativeEntry, error) {
+// spelledEntry is one with the bytes that the token stands for. To read them takes as long as all the rest.
+type spelledEntry struct {
+	nativeEntry
+	Bytes []byte
+}
+
+func (e nativeEntry) entry() nativeEntry { return e }
+
+// nativeList reads what a server lists after a prefix.
+func nativeList[E interface{ entry() nativeEntry }](ctx context.Context, n *native, e *endpoint, prefix []lm.Token, depth int) ([]E, error) {
 	// The probabilities are those before sampling. What is sampled has no influence on
 	// them, but there are none when it ends the text or is part of a character: it is made
 	// to be a letter.
 	request := map[string]any{
-		"prompt": prefix, "n_predict": 1, "n_probs": n.depth, "post_sampling_probs": false,
+		"prompt": prefix, "n_predict": 1, "n_probs": depth, "post_sampling_probs": false,
 		"temperature": 0, "logit_bias": [][2]any{{n.forced, 1e6}},
 		// What of a prompt is in the server's cache was computed in other company, which
 		// changes last digits.
@@ -193,10 +199,10 @@ func (n *native) list(ctx context.Context, e *endpoint, prefix []lm.Token) ([]na
 		Evaluated     int  `json:"tokens_evaluated"`
 		Truncated     bool `json:"truncated"`
 		Probabilities []struct {
-			Top []nativeEntry `json:"top_logprobs"`
+			Top []E `json:"top_logprobs"`
 		} `json:"completion_probabilities"`
 	}
-	if err := e.post(ctx, e.beside("/completion"), request, maxError+bytesPerEntry*int64(n.depth), &answer); err != nil {
+	if err := e.post(ctx, e.beside("/completion"), request, maxError+bytesPerEntry*int64(depth), &answer); err != nil {
 		return nil, err
 	}
 	switch {
@@ -206,7 +212,7 @@ func (n *native) list(ctx context.Context, e *endpoint, prefix []lm.Token) ([]na
 		return nil, fmt.Errorf("the server at %s gives no log-probabilities with the ids of tokens; it needs a llama.cpp of December 2024 or newer", e.base)
 	}
 	for _, entry := range answer.Probabilities[0].Top {
-		if entry.LogProb == nil {
+		if entry.entry().LogProb == nil {
 			return nil, &AnswerError{e.base.String(), "a token without a log-probability"}
 		}
 	}
@@ -218,16 +224,25 @@ func (n *native) list(ctx context.Context, e *endpoint, prefix []lm.Token) ([]na
 const bytesPerEntry = 512
 
 func (n *native) read(ctx context.Context, e *endpoint, chain [][]lm.Token) ([]lm.Distribution, error) {
-	all, err := n.list(ctx, e, chain[0])
+	d, err := n.readTo(ctx, e, chain[0], n.depth)
+	return []lm.Distribution{d}, err
+}
+
+// probe reads a few of the most probable tokens.
+func (n *native) probe(ctx context.Context, e *endpoint, prefix []lm.Token) (lm.Distribution, error) {
+	return n.readTo(ctx, e, prefix, min(n.depth, 20))
+}
+
+func (n *native) readTo(ctx context.Context, e *endpoint, prefix []lm.Token, depth int) (lm.Distribution, error) {
+	all, err := nativeList[nativeEntry](ctx, n, e, prefix, depth)
 	if err != nil {
-		return nil, err
+		return lm.Distribution{}, err
 	}
 	entries := make([]lm.TokenLogProb, len(all))
 	for i, entry := range all {
 		entries[i] = lm.TokenLogProb{Token: entry.ID, LogProb: *entry.LogProb}
 	}
-	d, err := distribution(e, entries, n.size)
-	return []lm.Distribution{d}, err
+	return distribution(e, entries, n.size)
 }
 
 // distribution makes a distribution of a list: a whole one if it is of the whole vocabulary.

@@ -24,6 +24,17 @@ type dialect interface {
 	// next; more than one where chains is true.
 	read(ctx context.Context, e *endpoint, chain [][]lm.Token) ([]lm.Distribution, error)
 	chains() bool
+
+	// probe reads at least a few of the most probable tokens.
+	probe(ctx context.Context, e *endpoint, prefix []lm.Token) (lm.Distribution, error)
+}
+
+// only is the distribution after the one prefix of a chain.
+func only(ds []lm.Distribution, err error) (lm.Distribution, error) {
+	if err != nil {
+		return lm.Distribution{}, err
+	}
+	return ds[0], nil
 }
 
 // facts are what servers of the same model agree in.
@@ -175,11 +186,11 @@ func (m *Model) readProbes(ctx context.Context, d dialect, e *endpoint, f facts)
 		if f.AddBOS {
 			prefix = append([]lm.Token{f.BOS}, prefix...)
 		}
-		got, err := d.read(ctx, e, [][]lm.Token{prefix})
+		got, err := d.probe(ctx, e, prefix)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, got[0])
+		out = append(out, got)
 	}
 	return out, nil
 }
