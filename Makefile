@@ -12,6 +12,7 @@
 #   make bench-kernel how long cells take, beside a bare GoNB
 #   make data         what probct build, its tests and 06-probct need: WordNet, places, words
 #   make test-ollama  build a real Ollama server and compare with it
+#   make test-openai  install llama.cpp's servers and compare with them
 #   make figures      how far the readings are from the reference
 #   make bench        what this machine does: ns per count, readings per second
 #   make bench-suite  the readings of a ProbCT suite beside other programs
@@ -29,7 +30,7 @@ LDFLAGS := -X main.version=$(VERSION)
 MODELS := gemma3:270m-pt smollm2:135m-instruct
 DATA := wordnet places words
 
-.PHONY: all build data demo repl notebook notebooks test test-notebooks test-browser test-kernel bench-kernel figures test-ollama models bench bench-suite lint fuzz clean
+.PHONY: all build data demo repl notebook notebooks test test-notebooks test-browser test-kernel bench-kernel figures test-ollama test-openai models bench bench-suite lint fuzz clean
 
 all: build
 
@@ -92,6 +93,10 @@ bench-kernel: models
 
 test-ollama: models
 	cd lm/ollama/testserver && ./run
+
+# pip compiles llama-cpp-python, which takes some minutes once.
+test-openai: models
+	lm/openai/testserver/run
 
 bench: models
 	go test -timeout 1h -run '^$$' -bench . -benchmem ./logic ./calibrate ./lm/gguf

@@ -24,6 +24,8 @@ type endpoint struct {
 	options Options
 	plain   atomic.Bool // takes no fields besides the protocol's
 
+	answered atomic.Bool // at least once
+
 	// Guarded by the pool's lock.
 	busy  int                                   // requests under way
 	out   error                                 // why it was taken out; nil while it is used

@@ -234,7 +234,7 @@ func (a *assembly) parts(r io.Reader) error {
 		return err
 	}
 	if a.finish == "" {
-		return &lostError{a.e.base.String(), errors.New("the answer ends in the middle")}
+		return &lostError{server: a.e.base.String(), err: errors.New("the answer ends in the middle")}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -63,8 +64,9 @@ func (e *AnswerError) Error() string {
 
 // lostError is a connection that could not be made, or ended before the answer did.
 type lostError struct {
-	server string
-	err    error
+	server  string
+	err     error
+	refused bool // nothing listens there
 }
 
 func (e *lostError) Error() string {
@@ -102,7 +104,13 @@ func retry(err error) bool {
 func (e *endpoint) send(ctx context.Context, method, url, accept string, body []byte, read func(ctx context.Context, r io.Reader) error, handed func() bool) error {
 	for attempt := 0; ; attempt++ {
 		after, err := e.sendOnce(ctx, method, url, accept, body, read)
-		if err == nil || ctx.Err() != nil || attempt >= e.options.Retries || handed() || !retry(err) {
+		if err == nil {
+			e.answered.Store(true)
+		}
+		// Where nothing has ever listened there is nothing to wait for.
+		var lost *lostError
+		never := errors.As(err, &lost) && lost.refused && !e.answered.Load()
+		if err == nil || never || ctx.Err() != nil || attempt >= e.options.Retries || handed() || !retry(err) {
 			if err != nil && ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -139,7 +147,7 @@ func (e *endpoint) sendOnce(ctx context.Context, method, url, accept string, bod
 		case context.Cause(limited) == errLate:
 			return &lateError{e.base.String(), e.options.Timeout}
 		}
-		return &lostError{e.base.String(), e.withoutKey(inner(err))}
+		return &lostError{e.base.String(), e.withoutKey(inner(err)), errors.Is(err, syscall.ECONNREFUSED)}
 	}
 	req, err := http.NewRequestWithContext(limited, method, url, bytes.NewReader(body))
 	if err != nil {
