@@ -188,9 +188,19 @@ func (b *byName) list(ctx context.Context, e *endpoint, prefix []lm.Token, k, at
 		return nil, fmt.Errorf("the server at %s gives no log-probabilities with /completions, without which nothing can be read; use llama-server or vLLM", e.base)
 	}
 	list := c.Logprobs.Top[0]
-	// What is sampled is listed in any case: at the end if it is one more.
-	if n := len(list); n > 1 && attempt > 0 && len(c.Logprobs.Tokens) > 0 && list[n-1].name == c.Logprobs.Tokens[0] {
-		list = list[:n-1]
+	// What is sampled is listed in any case: at the end if it is one more, or in the place of
+	// another of its name. The most probable token, which the first attempt samples, is listed first anyway.
+	if attempt > 0 && len(c.Logprobs.Tokens) > 0 {
+		sampled := c.Logprobs.Tokens[0]
+		if n := len(list); n > 1 && list[n-1].name == sampled {
+			list = list[:n-1]
+		}
+		if at := slices.IndexFunc(list, func(p pair) bool { return p.name == sampled }); at >= 0 && b.names.Shared(sampled) {
+			list = list[:at]
+		}
+		if len(list) == 0 {
+			return nil, errEnded // another may be sampled the next time
+		}
 	}
 	return list, nil
 }

@@ -334,7 +334,7 @@ func TestLyingReadings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStandIn(t, test.native, 20)
-			m := reader(t, s.URL, Options{Retries: 1, Timeout: 300 * time.Millisecond})
+			m := reader(t, s.URL, Options{Retries: 1, Timeout: time.Second})
 			s.before = func(w http.ResponseWriter, r *http.Request) bool { test.answer(w, r); return true }
 			var got lm.Distribution
 			err := m.Read(t.Context(), [][]lm.Token{{0, 70}}, func(_ int, d lm.Distribution) error { got = d; return nil })
