@@ -118,7 +118,7 @@ func TestRefusal(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	a.before, b.before = nil, nil
-	readAll(t, m, many(4))
+	readAll(t, m, many(60))
 	if a.asked.Load() < 5 || b.asked.Load() < 5 {
 		t.Errorf("%d and %d requests", a.asked.Load(), b.asked.Load())
 	}
