@@ -48,13 +48,15 @@
 // # What tells models apart
 //
 // A server tells no digest of the weights. Info.Digest is one of the name, of what the server tells of
-// the model, and of the two probe readings to the second decimal: another model under the same
-// name has another, and so its readings are not taken from the cache of the first. Addresses and keys are in
-// neither Info.Digest nor Info.Revision, so that a reading does not depend on which server gave it.
+// the model, and of the five most probable tokens of the two probe readings to the second decimal: another
+// model under the same name has another, unless it reads just these alike, and so its readings are not taken from the cache of
+// the first. A server whose numbers vary from one time to the next may have another digest each time, and
+// is then read anew. Of a model that can be read, addresses and keys are in neither Info.Digest nor
+// Info.Revision: a reading in the cache does not depend on which server gave it.
 //
 // # What is written
 //
-// // A conversation is sent to /chat/completions and goes through the template that
+// A conversation is sent to /chat/completions and goes through the template that
 // the server has for the model; a prompt is sent to /completions and is continued.
 // The request's temperature, top-p, seed and stop texts are sent as they are. The
 // protocol has no top-k and no way to end the filters and penalties that a server
@@ -182,7 +184,7 @@ func Open(ctx context.Context, address, name string, o Options) (*Model, error) 
 		}
 	}
 	path := strings.Join(paths, "+")
-	m.info = lm.Info{Name: name, Backend: "openai", Precision: "server", Path: path}
+	m.info = lm.Info{Name: name, Backend: "openai", Precision: "server", Revision: path, Path: path}
 	if m.unread = m.probe(ctx, of); m.unread != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
