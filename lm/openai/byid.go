@@ -49,8 +49,14 @@ func (b *byID) tokenized(ctx context.Context, e *endpoint, text string, special 
 func openByID(ctx context.Context, of *pool, e *endpoint, name string, l listing) (*byID, facts, error) {
 	b := &byID{pool: of, name: name, pieces: make(map[lm.Token][]byte)}
 	f := facts{Kind: "OpenAI-compatible", Model: l.Root}
-	if l.Owner == "vllm" {
+	switch l.Owner {
+	case "vllm":
 		f.Kind = "vLLM"
+	case "modellog":
+		f.Kind = "modellog serve"
+	}
+	if l.Digest != "" {
+		f.Model = l.Digest + " " + l.Precision
 	}
 	first, err := b.tokenized(ctx, e, "a", false)
 	var wrong *AnswerError
@@ -89,7 +95,7 @@ func openByID(ctx context.Context, of *pool, e *endpoint, name string, l listing
 			return nil, f, err
 		}
 	default:
-		return nil, f, fmt.Errorf("the server at %s does not tell how many tokens the model has, without which nothing is sure of those that it does not list; the entry of the model in /v1/models should have meta.n_vocab", e.base)
+		return nil, f, fmt.Errorf("the server at %s does not tell how many tokens the model has, without which nothing is sure of those that it does not list; the entry of the model in /v1/models should have meta.n_vocab, as llama-server's has, or vocabulary, as that of modellog serve", e.base)
 	}
 	f.Vocabulary, f.Depth, f.Whole = b.size, listedAll, listedAll == b.size
 	if most := e.options.Depth; most > 0 && most < f.Depth {

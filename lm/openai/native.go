@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -36,20 +35,15 @@ type props struct {
 	EOS   string `json:"eos_token"`
 }
 
+// mostTokens bounds a vocabulary.
+const mostTokens = 1 << 22
+
 // openNative asks what there is to know of a llama-server.
 func openNative(ctx context.Context, of *pool, e *endpoint, p props, l listing) (*native, facts, error) {
 	n := &native{pool: of, names: make(map[lm.Token][]byte)}
 	f := facts{Kind: "llama-server", Version: p.Build, Model: string(l.Meta)}
 	if p.Settings != nil {
 		f.Context = p.Settings.Context - 1 // one is for the token that is sampled
-	}
-	var meta struct {
-		Vocabulary int `json:"n_vocab"`
-	}
-	_ = json.Unmarshal(l.Meta, &meta) // older ones have none
-	const mostTokens = 1 << 22
-	if meta.Vocabulary < 0 || meta.Vocabulary > mostTokens {
-		return nil, f, &AnswerError{e.base.String(), fmt.Sprintf("a vocabulary of %d tokens", meta.Vocabulary)}
 	}
 	var err error
 	if f.AddBOS, f.BOS, n.forced, err = beginning(func(special bool) ([]lm.Token, error) {
@@ -63,7 +57,7 @@ func openNative(ctx context.Context, of *pool, e *endpoint, p props, l listing) 
 		}
 	}
 	// One reading of everything has the vocabulary in it.
-	n.size = meta.Vocabulary
+	n.size = l.Vocabulary // older ones tell none
 	if n.size == 0 {
 		n.size = mostTokens
 	}
@@ -75,7 +69,7 @@ func openNative(ctx context.Context, of *pool, e *endpoint, p props, l listing) 
 	if err != nil {
 		return nil, f, err
 	}
-	size := max(meta.Vocabulary, len(all))
+	size := max(l.Vocabulary, len(all))
 	n.pieces = make([][]byte, size)
 	for _, entry := range all {
 		if entry.ID < 0 || int(entry.ID) >= size {
@@ -206,7 +200,8 @@ func nativeList[E interface{ entry() nativeEntry }](ctx context.Context, n *nati
 		return nil, err
 	}
 	switch {
-	case answer.Truncated || answer.Evaluated != 0 && answer.Evaluated != len(prefix):
+	// It also calls truncated what ends where the context does.
+	case answer.Evaluated != len(prefix) && (answer.Truncated || answer.Evaluated != 0):
 		return nil, &CountError{Server: e.base.String(), Ours: len(prefix), Theirs: answer.Evaluated}
 	case len(answer.Probabilities) != 1 || len(answer.Probabilities[0].Top) == 0:
 		return nil, fmt.Errorf("the server at %s gives no log-probabilities with the ids of tokens; it needs a llama.cpp of December 2024 or newer", e.base)

@@ -14,8 +14,8 @@
 //     beginnings of one another, as the token events of a target of several tokens and those of a
 //     likelihood formula are, one request reads all (prompt_logprobs). The size of the
 //     vocabulary, without which nothing would be sure of what is not listed, is found by
-//     asking which tokens are refused. Any server with vLLM's /tokenize and /detokenize, and a
-//     meta.n_vocab in its list of models, is read in the same way.
+//     asking which tokens are refused. Any server with vLLM's /tokenize and /detokenize that tells it in its
+//     list of models, as modellog serve does, is read in the same way.
 //   - llama-cpp-python's server (started with --logits_all true) takes text, and names tokens by
 //     their text. Which tokens these are is known from a GGUF file of the model here: see
 //     Options.Vocabulary. It lists up to 50 tokens; where it has put several of

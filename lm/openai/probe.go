@@ -60,7 +60,9 @@ type listing struct {
 	Root       string          `json:"root"`
 	Context    int             `json:"max_model_len"`
 	Meta       json.RawMessage `json:"meta"`
-	Vocabulary int             `json:"-"`
+	Vocabulary int             `json:"vocabulary"` // modellog serve's; llama-server has meta.n_vocab
+	Digest     string          `json:"sha256"`     // modellog serve's: of the weights
+	Precision  string          `json:"precision"`
 }
 
 // models asks for the models that the server has. One that has no list is believed
@@ -82,6 +84,9 @@ func (e *endpoint) models(ctx context.Context) ([]listing, error) {
 		}
 		if json.Unmarshal(l.Meta, &meta) == nil && meta.Vocabulary > 0 {
 			list.Data[i].Vocabulary = meta.Vocabulary
+		}
+		if n := list.Data[i].Vocabulary; n < 0 || n > mostTokens {
+			return nil, &AnswerError{e.base.String(), fmt.Sprintf("a vocabulary of %d tokens", n)}
 		}
 		// Fields in one order, and without what is of the server and not of the model.
 		var all map[string]any

@@ -232,6 +232,35 @@ func TestPlainReadings(t *testing.T) {
 	}
 }
 
+// What modellog serve tells of a model is used: its weights' digest makes another model of another.
+func TestOwnServer(t *testing.T) {
+	var digests []string
+	for _, weights := range []string{"01", "02", "01"} {
+		s := newStandIn(t, false, -1)
+		s.own, s.noSize, s.weights = true, true, weights
+		m := reader(t, s.URL, Options{})
+		if i := m.Info(); i.Vocabulary != len(s.model.Pieces) || !i.Whole || i.Revision != "modellog serve 0.32.0" {
+			t.Errorf("%+v", i)
+		}
+		readAll(t, m, [][]lm.Token{{0, 70}})
+		digests = append(digests, m.Info().Digest)
+	}
+	if digests[0] == digests[1] || digests[0] != digests[2] {
+		t.Errorf("the digests are %q", digests)
+	}
+	s := newStandIn(t, false, 20)
+	s.own = true
+	if m := reader(t, s.URL, Options{}); m.Info().Whole || m.Listed() != 20 || m.Info().Vocabulary != len(s.model.Pieces) {
+		t.Errorf("%+v", m.Info())
+	}
+	if got := plain(`bytes:\xe2\x96`); string(got) != "\xe2\x96" {
+		t.Errorf("%q", got)
+	}
+	if got := plain(`bytes:\xzz`); string(got) != `bytes:\xzz` {
+		t.Errorf("%q", got)
+	}
+}
+
 // What a server cannot be asked, and what then.
 func TestUnreadable(t *testing.T) {
 	s := newStandIn(t, false, 20)

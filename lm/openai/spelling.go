@@ -7,7 +7,7 @@ import (
 )
 
 // spelling finds how a server writes the tokens of its vocabulary: as byte-level BPE does,
-// where a letter stands for each byte, or as SentencePiece does, where ▁ is a space. It is
+// where a letter stands for each byte, as SentencePiece does, where ▁ is a space, or as it is. It is
 // the one that makes a text of its tokens' strings; nil if none does.
 func (b *byID) spelling(ctx context.Context, e *endpoint) (func(string) []byte, error) {
 	const text = "A naïve test: 犬 of 🐶"
@@ -15,7 +15,7 @@ func (b *byID) spelling(ctx context.Context, e *endpoint) (func(string) []byte, 
 	if err != nil {
 		return nil, err
 	}
-	for _, spell := range []func(string) []byte{byteLevel, metaspace} {
+	for _, spell := range []func(string) []byte{byteLevel, metaspace, plain} {
 		var all []byte
 		for _, s := range answer.Strings {
 			all = append(all, spell(s)...)
@@ -35,6 +35,22 @@ func metaspace(s string) []byte {
 		}
 	}
 	return []byte(strings.ReplaceAll(s, "▁", " "))
+}
+
+// plain reads a token that is spelled as it is, or by "bytes:" and its bytes as \x and two digits.
+func plain(s string) []byte {
+	if rest, ok := strings.CutPrefix(s, `bytes:\x`); ok {
+		var out []byte
+		for part := range strings.SplitSeq(rest, `\x`) {
+			b, err := strconv.ParseUint(part, 16, 8)
+			if err != nil || len(part) != 2 {
+				return []byte(s)
+			}
+			out = append(out, byte(b))
+		}
+		return out
+	}
+	return []byte(s)
 }
 
 // byteLevel reads GPT-2's spelling of a token: printable bytes stand for themselves, and

@@ -35,6 +35,9 @@ type standIn struct {
 	plain  bool // refuses fields that are not OpenAI's
 	noSize bool // is no vLLM, though it speaks like one
 
+	own     bool   // tells what modellog serve does
+	weights string // and this for the digest
+
 	mu    sync.Mutex
 	model *modeltest.Bigram
 
@@ -149,6 +152,9 @@ func (s *standIn) serve(w http.ResponseWriter, r *http.Request) {
 			entry["meta"] = map[string]any{"n_vocab": len(s.model.Pieces), "n_params": 5, "n_ctx": 64}
 		} else {
 			entry["root"], entry["max_model_len"] = "/weights", 64
+		}
+		if s.own {
+			entry["owned_by"], entry["vocabulary"], entry["sha256"], entry["precision"] = "modellog", len(s.model.Pieces), s.weights, "exact"
 		}
 		s.reply(w, map[string]any{"object": "list", "data": []any{entry}})
 	case path == "/version" && !s.native:
