@@ -13,6 +13,7 @@
 #   make data         what probct build, its tests and 06-probct need: WordNet, places, words
 #   make test-ollama  build a real Ollama server and compare with it
 #   make test-harness have lm-evaluation-harness ask modellog serve, and compare with the readings
+#   make test-openai  install llama.cpp's servers and compare with them
 #   make figures      how far the readings are from the reference
 #   make bench        what this machine does: ns per count, readings per second
 #   make bench-peers  the readings of a ProbCT suite beside other programs
@@ -31,7 +32,7 @@ LDFLAGS := -X main.version=$(VERSION)
 MODELS := gemma3:270m-pt smollm2:135m-instruct
 DATA := wordnet places words
 
-.PHONY: all build data demo repl notebook notebooks test test-notebooks test-browser test-kernel bench-kernel figures test-ollama test-harness models bench bench-peers bench-exact lint fuzz clean
+.PHONY: all build data demo repl notebook notebooks test test-notebooks test-browser test-kernel bench-kernel figures test-ollama test-harness test-openai models bench bench-peers bench-exact lint fuzz clean
 
 all: build
 
@@ -103,6 +104,10 @@ HARNESS = dir="$${MODELLOG_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/modellog}/lm
 test-harness: models
 	@$(HARNESS)
 	MODELLOG_TEST_HARNESS=1 go test -count=1 -timeout 30m -v -run '^TestHarness$$' ./lm/serve
+
+# pip compiles llama-cpp-python, which takes some minutes once.
+test-openai: models
+	lm/openai/testserver/run
 
 bench: models
 	go test -timeout 1h -run '^$$' -bench . -benchmem ./logic ./calibrate ./lm/gguf

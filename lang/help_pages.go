@@ -205,7 +205,7 @@ exclusive(mammal, reptile)`,
 	},
 	{
 		name: "model",
-		text: `A model of modellog's store, one that Ollama has pulled, or with a scheme gguf:PATH, ollama:NAME. The model before is closed. Names keep their definitions, which are then asked of the new model.`,
+		text: `A model of modellog's store, one that Ollama has pulled, or with a scheme gguf:PATH, ollama:NAME, openai:URL#NAME. The model before is closed. Names keep their definitions, which are then asked of the new model.`,
 		example: `%model gemma3:270m-pt
 M("A Golden Retriever is a", "dog")`,
 	},

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"text/tabwriter"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/modellog/modellog/lm/gguf"
 	"github.com/modellog/modellog/lm/ollama"
 	"github.com/modellog/modellog/lm/open"
+	"github.com/modellog/modellog/lm/openai"
 	"github.com/modellog/modellog/lm/store"
 )
 
@@ -124,7 +124,7 @@ func (c *modelsGetCmd) Run(ctx context.Context, std streams) error {
 }
 
 type modelsInfoCmd struct {
-	Name string `arg:"" help:"A model's name, gguf:PATH or ollama:NAME."`
+	Name string `arg:"" help:"A model's name, gguf:PATH, ollama:NAME or openai:URL#NAME."`
 	JSON bool   `help:"Print one JSON object."`
 }
 
@@ -165,10 +165,16 @@ func (c *modelsInfoCmd) Run(ctx context.Context, std streams) error {
 	}
 	line("name", d.Name)
 	line("architecture", d.Architecture)
-	line("parameters", humanize.Comma(int64(d.Parameters)))
+	if d.Parameters > 0 {
+		line("parameters", humanize.Comma(int64(d.Parameters)))
+	}
 	line("quantisation", d.Quantization)
-	line("vocabulary", humanize.Comma(int64(d.Vocabulary))+" tokens")
-	line("context", humanize.Comma(int64(d.Context))+" tokens")
+	if d.Vocabulary > 0 {
+		line("vocabulary", humanize.Comma(int64(d.Vocabulary))+" tokens")
+	}
+	if d.Context > 0 {
+		line("context", humanize.Comma(int64(d.Context))+" tokens")
+	}
 	bos := "none is added; an empty prefix cannot be read"
 	if d.AddBOS {
 		bos = fmt.Sprintf("%s, added in front of every prefix", d.BOS)
@@ -196,7 +202,7 @@ func describe(ctx context.Context, name string, std streams) (*described, error)
 	}
 	switch place.Backend {
 	case "openai":
-		return nil, errors.New("OpenAI's protocol tells nothing of a model but its name")
+		return describeOpenAI(ctx, name, open.Options{Store: models})
 	case "ollama":
 		return describeServed(ctx, name, place.Name)
 	}
@@ -233,6 +239,36 @@ func describeServed(ctx context.Context, name, model string) (*described, error)
 		Name: name, Architecture: i.Architecture, Parameters: i.Parameters, Quantization: i.Quantization,
 		Vocabulary: i.Vocabulary, Context: i.Context, AddBOS: i.AddBOS, Path: i.Path, Digest: i.Digest,
 		Backend: "ollama", Reads: "the 20 most probable tokens, sure intervals for the others",
+	}
+	if i.AddBOS {
+		d.BOS = string(m.Piece(i.BOS))
+	}
+	return d, nil
+}
+
+// describeOpenAI describes a model of servers that speak OpenAI's protocol, which tell what they do.
+func describeOpenAI(ctx context.Context, name string, o open.Options) (*described, error) {
+	opened, err := open.Model(ctx, name, o)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	m, ok := opened.(*openai.Model)
+	if !ok {
+		return nil, fmt.Errorf("the model %q was not opened by the backend openai", name)
+	}
+	i := m.Info()
+	d := &described{
+		Name: name, Parameters: i.Parameters, Quantization: i.Quantization, Vocabulary: i.Vocabulary, Context: i.Context,
+		AddBOS: i.AddBOS, Path: i.Path, Backend: "openai",
+	}
+	switch err := m.Readable(); {
+	case err != nil:
+		d.Reads = fmt.Sprintf("it only writes: %v", err)
+	case i.Whole:
+		d.Reads = i.Revision + ", the whole vocabulary"
+	default:
+		d.Reads = fmt.Sprintf("%s, up to %d of the most probable tokens, sure intervals for the others", i.Revision, m.Listed())
 	}
 	if i.AddBOS {
 		d.BOS = string(m.Piece(i.BOS))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -36,6 +37,11 @@ func TestScript(t *testing.T) {
 			e.Setenv("MODELLOG_THREADS", "1")      // the engine's threads wait for each other in a loop
 			e.Setenv("MODELLOG_HOME", filepath.Join(e.WorkDir, "data"))
 			e.Setenv("MODELLOG_CACHE", filepath.Join(e.WorkDir, "cache"))
+			suite, err := filepath.Abs("../../evals/probct/suite")
+			if err != nil {
+				return err
+			}
+			e.Setenv("SUITE", suite)
 			e.Setenv("OLLAMA_MODELS", filepath.Join(e.WorkDir, "ollama"))
 			return nil
 		},
@@ -47,12 +53,17 @@ func TestScript(t *testing.T) {
 			"without": without,
 			"await":   await,
 			"ask":     ask,
+			"openai":  openaiServer,
+			"nokey":   noKey,
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "models" {
-				return false, fmt.Errorf("unknown condition %q", name)
+			switch name {
+			case "models":
+				return modeltest.SmolLM.Find() != "" && modeltest.Gemma.Find() != "", nil
+			case "openai":
+				return os.Getenv("MODELLOG_LLAMA_CPP") != "", nil
 			}
-			return modeltest.SmolLM.Find() != "" && modeltest.Gemma.Find() != "", nil
+			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
@@ -152,6 +163,64 @@ func ask(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("status %d", resp.StatusCode)
 		}
 		return
+	}
+}
+
+// openaiServer starts a real server of OpenAI's protocol with the weights of $SMOLLM, and sets a variable to its
+// address: openai llama-server|llama-cpp-python VARIABLE. See lm/openai/testserver.
+func openaiServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: openai llama-server|llama-cpp-python VARIABLE")
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	_, port, _ := net.SplitHostPort(free.Addr().String())
+	free.Close()
+	script, err := filepath.Abs("../../lm/openai/testserver/llamaserver.py")
+	ts.Check(err)
+	command := []string{script, ts.Getenv("SMOLLM"), port, "1", "small"}
+	if args[0] == "llama-cpp-python" {
+		command = []string{"-m", "llama_cpp.server", "--model", ts.Getenv("SMOLLM"), "--port", port, "--n_threads", "1", "--n_threads_batch", "1", "--n_ctx", "512", "--logits_all", "true"}
+	}
+	server := exec.Command(os.Getenv("MODELLOG_LLAMA_CPP"), command...)
+	ts.Check(server.Start())
+	ts.Defer(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	address := "http://127.0.0.1:" + port
+	for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		if resp, err := http.Get(address + "/v1/models"); err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				ts.Setenv(args[1], address)
+				return
+			}
+		}
+	}
+	ts.Fatalf("the server does not answer")
+}
+
+// noKey looks for the key that $MODELLOG_OPENAI_KEY has in the files below a folder.
+func noKey(ts *testscript.TestScript, neg bool, args []string) {
+	key := ts.Getenv("MODELLOG_OPENAI_KEY")
+	if neg || len(args) != 1 || key == "" {
+		ts.Fatalf("usage: nokey DIR")
+	}
+	looked := 0
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		looked++
+		b, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(b, []byte(key)) {
+			ts.Fatalf("the key is in %s", path)
+		}
+		return err
+	}))
+	if looked == 0 {
+		ts.Fatalf("there is no file in %s", args[0])
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // modelFlags choose the model of a session.
 type modelFlags struct {
-	Model string `short:"m" placeholder:"NAME" env:"MODELLOG_MODEL" default:"${model}" help:"Model to ask: a name, gguf:PATH or ollama:NAME. Default: ${default}."`
+	Model string `short:"m" placeholder:"NAME" env:"MODELLOG_MODEL" default:"${model}" help:"Model to ask: a name, gguf:PATH, ollama:NAME or openai:URL#NAME. Default: ${default}."`
 	engineFlags
 }
 

@@ -255,6 +255,7 @@ func TestPublic(t *testing.T) {
 		{`open "/srv/data/x.jsonl": denied`, `open "x.jsonl": denied`},
 		{`at C:\Users\jane\x.jsonl now`, `at x.jsonl now`},
 		{"openai:http://jane:secret@gpu7.lab.example:8000/v1#llama", "openai:http://server/v1#llama"},
+		{"openai:http://gpu7.lab.example:8000/v1+https://jane:secret@gpu8.lab.example/v1+http://localhost:1#llama", "openai:http://server/v1+https://server/v1+http://localhost:1#llama"},
 		{"https://gpu7.lab.example/v1?key=secret", "https://server/v1"},
 		{"http://127.0.0.1:11434 0.17.4", "http://127.0.0.1:11434 0.17.4"},
 		{"http://localhost:11434", "http://localhost:11434"},

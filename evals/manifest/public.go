@@ -60,7 +60,8 @@ func (p place) path(path string) string {
 }
 
 var (
-	address = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)([^/\s#?]+)([^\s#?]*)(\?[^\s#]*)?`)
+	address = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)([^/\s#?\x00]+)([^\s#?\x00]*)(\?[^\s#\x00]*)?`)
+	several = regexp.MustCompile(`\+(https?://)`) // between the addresses of a model that several servers have
 	local   = regexp.MustCompile(`^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$`)
 	rooted  = regexp.MustCompile(`(^|[\s"'=:,;(\[{<])(/[^/\s"',;:)\]}>]+(?:/[^\s"',;:)\]}>]*)+|[A-Za-z]:\\[^\s"',;)\]}>]+)`)
 )
@@ -71,6 +72,7 @@ func (p place) text(s string) string {
 	if filepath.IsAbs(s) && strings.Count(s, string(filepath.Separator)) > 1 && !strings.ContainsAny(s, "\n\"'") {
 		return p.path(s)
 	}
+	s = several.ReplaceAllString(s, "+\x00$1")
 	s = address.ReplaceAllStringFunc(s, func(u string) string {
 		m := address.FindStringSubmatch(u)
 		if m[1] == "file://" {
@@ -81,6 +83,7 @@ func (p place) text(s string) string {
 		}
 		return m[1] + m[2] + m[3]
 	})
+	s = strings.ReplaceAll(s, "\x00", "")
 	if p.dir != "" {
 		s = strings.ReplaceAll(s, p.dir+string(filepath.Separator), "")
 	}

@@ -76,6 +76,7 @@ import (
 	"github.com/ollama/ollama/types/model"
 
 	"github.com/modellog/modellog/lm"
+	"github.com/modellog/modellog/lm/listed"
 	"github.com/modellog/modellog/lm/tokens"
 )
 
@@ -108,7 +109,7 @@ type Model struct {
 	server   string      // its address
 	info     lm.Info
 	tok      *tokens.Tokenizer
-	names    *vocabulary
+	names    *listed.Names
 	parallel int
 	timeout  time.Duration
 	context  atomic.Int64 // the server's num_ctx
@@ -158,7 +159,7 @@ func (m *Model) open(ctx context.Context, name string) error {
 	}
 	// The output layer may have more rows than there are tokens, to fill it up
 	// to a round number.
-	m.names = newVocabulary(m.tok, max(m.tok.Size(), int(meta.own("vocab_size"))))
+	m.names = listed.NewNames(m.tok, int(meta.own("vocab_size")), spellings)
 	version, err := m.client.Version(ctx)
 	if err == nil && version == "" {
 		err = &notOllamaError{server: m.server, what: "an answer without a version"}
@@ -179,7 +180,7 @@ func (m *Model) open(ctx context.Context, name string) error {
 		Precision:    "server",
 		Revision:     m.server + " " + version,
 		Path:         m.server,
-		Vocabulary:   m.names.size,
+		Vocabulary:   m.names.Size(),
 		Context:      int(meta.own("context_length")),
 		AddBOS:       m.tok.AddBOS(),
 		BOS:          m.tok.BOS(),

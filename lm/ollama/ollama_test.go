@@ -21,6 +21,7 @@ import (
 	"github.com/ollama/ollama/api"
 
 	"github.com/modellog/modellog/lm"
+	"github.com/modellog/modellog/lm/listed"
 	"github.com/modellog/modellog/lm/tokens"
 )
 
@@ -670,7 +671,7 @@ func TestYieldPanics(t *testing.T) {
 	}
 }
 
-func testVocabulary(t testing.TB) *vocabulary {
+func testVocabulary(t testing.TB) *listed.Names {
 	b, err := json.Marshal(meta)
 	if err != nil {
 		t.Fatal(err)
@@ -683,7 +684,7 @@ func testVocabulary(t testing.TB) *vocabulary {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newVocabulary(tok, tok.Size())
+	return listed.NewNames(tok, 0, spellings)
 }
 
 // Tokens that are no UTF-8: halves of characters are kept apart from the tokens that they are not.
@@ -692,11 +693,11 @@ func TestVocabulary(t *testing.T) {
 	for text, want := range map[string][]lm.Token{
 		" a": {1}, "\n": {4, 5}, "\ufffd": {6, 7}, "\xe2": {6}, "": nil, "dog": nil, "</s>": {8},
 	} {
-		if got := v.find(text); !slices.Equal(got, want) {
+		if got := v.Find(text); !slices.Equal(got, want) {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 	}
-	if got := spellings([]byte("a\x00b\x00")); !slices.Equal(got, []string{"a\x00b\x00", "a\x00b", "ab"}) {
+	if got := spelled([]byte("a\x00b\x00")); !slices.Equal(got, []string{"a\x00b\x00", "a\x00b", "ab"}) {
 		t.Errorf("spellings %q", got)
 	}
 }
@@ -721,7 +722,7 @@ func FuzzAnswer(f *testing.F) {
 				return
 			}
 			for _, l := range answer.Logprobs {
-				d, err := v.distribution(l.TopLogprobs)
+				d, err := distribution(v, l.TopLogprobs)
 				if err != nil {
 					continue
 				}
@@ -732,7 +733,7 @@ func FuzzAnswer(f *testing.F) {
 					if !(e.LogProb <= last) {
 						t.Fatalf("entry %d is %v after %v", i, e.LogProb, last)
 					}
-					if e.Token < 0 || int(e.Token) >= v.size || seen[e.Token] {
+					if e.Token < 0 || int(e.Token) >= v.Size() || seen[e.Token] {
 						t.Fatalf("entry %d is token %d", i, e.Token)
 					}
 					if among, ok := d.Among[i]; ok && !slices.Contains(among, e.Token) {
@@ -742,7 +743,7 @@ func FuzzAnswer(f *testing.F) {
 					seen[e.Token] = true
 					sum += math.Exp(e.LogProb)
 				}
-				if len(d.Top) == 0 || sum > 1+slack {
+				if len(d.Top) == 0 || sum > 1+listed.Slack {
 					t.Fatalf("%d tokens with the mass %v", len(d.Top), sum)
 				}
 			}

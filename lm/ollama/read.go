@@ -9,11 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ollama/ollama/api"
 
 	"github.com/modellog/modellog/lm"
+	"github.com/modellog/modellog/lm/listed"
 )
 
 // attempts is how often a reading is asked for, with another token sampled each
@@ -28,7 +28,7 @@ type PromptError struct {
 }
 
 func (e *PromptError) Error() string {
-	return fmt.Sprintf("Ollama's server cannot be asked what follows %s: %s; use the embedded engine (gguf:PATH), or another prefix", quote(e.Text), e.Reason)
+	return fmt.Sprintf("Ollama's server cannot be asked what follows %s: %s; use the embedded engine (gguf:PATH), or another prefix", listed.Quote(e.Text), e.Reason)
 }
 
 // CountError reports that the server read another number of tokens than the
@@ -39,7 +39,7 @@ type CountError struct {
 }
 
 func (e *CountError) Error() string {
-	return fmt.Sprintf("Ollama's server reads %s as %d tokens, and by the model's metadata it is %d: it was cut, or is tokenised differently, and the answer would be to another question; use the embedded engine (gguf:PATH), or another prefix", quote(e.Text), e.Server, e.Ours)
+	return fmt.Sprintf("Ollama's server reads %s as %d tokens, and by the model's metadata it is %d: it was cut, or is tokenised differently, and the answer would be to another question; use the embedded engine (gguf:PATH), or another prefix", listed.Quote(e.Text), e.Server, e.Ours)
 }
 
 // EndOfTextError reports that the server kept its log-probabilities to itself,
@@ -49,7 +49,7 @@ type EndOfTextError struct {
 }
 
 func (e *EndOfTextError) Error() string {
-	return fmt.Sprintf("Ollama's server gives no log-probabilities after %s: it takes the text to end there; use the embedded engine (gguf:PATH), or another prefix", quote(e.Text))
+	return fmt.Sprintf("Ollama's server gives no log-probabilities after %s: it takes the text to end there; use the embedded engine (gguf:PATH), or another prefix", listed.Quote(e.Text))
 }
 
 // ReplacedError reports that the server has another model under the name than when
@@ -61,19 +61,6 @@ type ReplacedError struct {
 
 func (e *ReplacedError) Error() string {
 	return fmt.Sprintf("the model %s on the Ollama server at %s is another one than when it was opened (%.12s, then %.12s); open it again", e.Name, e.Server, e.Now, e.Opened)
-}
-
-// quote shows the end of a text, which is where a reading happens.
-func quote(text string) string {
-	const most = 60
-	if len(text) <= most {
-		return fmt.Sprintf("%q", text)
-	}
-	cut := len(text) - most
-	for cut < len(text) && !utf8.RuneStart(text[cut]) {
-		cut++
-	}
-	return fmt.Sprintf("…%q", text[cut:])
 }
 
 // Read reads the most probable next tokens after each prefix. All prefixes are
@@ -221,43 +208,15 @@ func (m *Model) readSafely(ctx context.Context, i int, prompt string, tokens int
 
 // prompt returns the text that the server must be given to read the prefix.
 func (m *Model) prompt(prefix []lm.Token) (string, error) {
-	if len(prefix) == 0 {
-		return "", lm.ErrEmptyPrefix
-	}
 	if len(prefix) > m.info.Context {
 		return "", &lm.ContextError{Tokens: len(prefix), Context: m.info.Context}
 	}
-	for _, t := range prefix {
-		if t < 0 || int(t) >= m.tok.Size() {
-			return "", fmt.Errorf("token %d is outside the vocabulary of %s, which has %d tokens", t, m.info.Name, m.tok.Size())
-		}
+	text, err := listed.Prompt(m.tok, prefix)
+	var none *listed.PromptError
+	if errors.As(err, &none) {
+		err = &PromptError{Text: none.Text, Reason: none.Reason}
 	}
-	own := prefix
-	if m.info.AddBOS {
-		if prefix[0] != m.info.BOS {
-			return "", &PromptError{Text: string(m.tok.Text(prefix)), Reason: fmt.Sprintf("the server puts the beginning-of-sequence token %q in front, as the model's metadata asks, and the prefix does not begin with it", m.Piece(m.info.BOS))}
-		}
-		own = prefix[1:]
-	}
-	if len(own) == 0 {
-		return "", &PromptError{Reason: "the server does not answer an empty prompt"}
-	}
-	text := string(m.tok.Text(own))
-	if !utf8.ValidString(text) {
-		return "", &PromptError{Text: text, Reason: "the prefix is no valid UTF-8, which the server's JSON cannot carry"}
-	}
-	read, err := m.tok.EncodeMarked(text)
-	if err != nil {
-		return "", &PromptError{Text: text, Reason: err.Error()}
-	}
-	if !slices.Equal(read, own) {
-		reason := "the server takes text, and would split this one into other tokens than the prefix has"
-		if id, ok := m.tok.Control(text); ok {
-			reason = fmt.Sprintf("the server would take %q in it for the control token of that name", m.Piece(id))
-		}
-		return "", &PromptError{Text: text, Reason: reason}
-	}
-	return text, nil
+	return text, err
 }
 
 // widen sets the context that the server is asked for to hold n tokens and the
@@ -300,15 +259,15 @@ func (m *Model) read(ctx context.Context, prompt string, tokens int) (lm.Distrib
 	for attempt := range attempts {
 		answer, err := m.ask(ctx, prompt, attempt)
 		if err != nil {
-			return lm.Distribution{}, fmt.Errorf("reading after %s: %w", quote(prompt), err)
+			return lm.Distribution{}, fmt.Errorf("reading after %s: %w", listed.Quote(prompt), err)
 		}
 		if answer.PromptEvalCount != tokens {
 			return lm.Distribution{}, &CountError{Text: prompt, Ours: tokens, Server: answer.PromptEvalCount}
 		}
 		if len(answer.Logprobs) > 0 && len(answer.Logprobs[0].TopLogprobs) > 0 {
-			d, err := m.names.distribution(answer.Logprobs[0].TopLogprobs)
+			d, err := distribution(m.names, answer.Logprobs[0].TopLogprobs)
 			if err != nil {
-				return lm.Distribution{}, fmt.Errorf("reading after %s: the Ollama server at %s gave an answer that cannot be right: %w; is it the model that it lists, in a current version of Ollama?", quote(prompt), m.server, err)
+				return lm.Distribution{}, fmt.Errorf("reading after %s: the Ollama server at %s gave an answer that cannot be right: %w; is it the model that it lists, in a current version of Ollama?", listed.Quote(prompt), m.server, err)
 			}
 			return d, nil
 		}

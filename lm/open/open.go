@@ -3,7 +3,8 @@
 // A name is tried in this order:
 //
 //  1. one with a scheme: "gguf:PATH" is a GGUF file, "ollama:NAME" a model of the Ollama server
-//     that runs ($OLLAMA_HOST), "openai:URL#NAME" a model of a server that speaks OpenAI's protocol;
+//     that runs ($OLLAMA_HOST), "openai:URL#NAME" a model of a server that speaks OpenAI's protocol,
+//     "openai:URL+URL#NAME" one that several servers have, which share the work;
 //  2. a model in modellog's own store, which `modellog models get NAME` fetches;
 //  3. a model that Ollama has pulled, opened in place by the embedded engine, with the whole
 //     vocabulary and without a server;
@@ -20,13 +21,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/modellog/modellog/lm"
+	"github.com/modellog/modellog/lm/gguf/header"
 	"github.com/modellog/modellog/lm/ollama"
 	"github.com/modellog/modellog/lm/openai"
 	"github.com/modellog/modellog/lm/store"
+	"github.com/modellog/modellog/lm/tokens"
 )
 
 // Options say how models are opened. The zero value looks where the command modellog looks, and
@@ -84,7 +88,7 @@ func Model(ctx context.Context, name string, o Options) (lm.Model, error) {
 	case "ollama":
 		return served(ctx, p.Name)
 	case "openai":
-		m, err := openai.Open(ctx, p.Address, p.Name, openai.Options{})
+		m, err := openai.Open(ctx, p.Address, p.Name, openai.Options{Vocabulary: o.vocabulary, Warn: o.Warn})
 		if err != nil {
 			return nil, err
 		}
@@ -99,11 +103,29 @@ func Model(ctx context.Context, name string, o Options) (lm.Model, error) {
 	return m, err
 }
 
+// vocabulary finds the vocabulary of a model that a server has: it is that of the model here which has
+// the same name, or of the file at the path that the server has for a name.
+func (o Options) vocabulary(ctx context.Context, name string) (*tokens.Tokenizer, error) {
+	path := name
+	if filepath.Ext(name) != ".gguf" {
+		found, err := o.Store.Lookup(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		path = found.Path
+	}
+	h, err := header.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return tokens.New(h.KV)
+}
+
 // Place is where the model lies that a name stands for.
 type Place struct {
 	Backend string      // "gguf", "ollama" or "openai"
 	Name    string      // what the backend calls the model; for "gguf" the name that was asked for
-	Address string      // of the server, for "openai"
+	Address string      // of the servers, for "openai": with a plus between several
 	File    store.Model // of the weights, for "gguf"; only its Path is known of one that was named by path
 }
 

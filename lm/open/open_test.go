@@ -98,8 +98,9 @@ func TestFind(t *testing.T) {
 		"ollama:apart":    {Backend: "ollama", Name: "apart"},
 		"gguf:" + inPlace: {Backend: "gguf", Name: "gguf:" + inPlace, File: store.Model{Path: inPlace}},
 		"gguf:both":       {Backend: "gguf", Name: "gguf:both", File: store.Model{Path: "both"}},
-		"openai:http://localhost:8000/v1#org/model": {Backend: "openai", Name: "org/model", Address: "http://localhost:8000/v1"},
-		"openai:http://localhost:8000/v1":           {Backend: "openai", Address: "http://localhost:8000/v1"},
+		"openai:http://localhost:8000/v1#org/model":  {Backend: "openai", Name: "org/model", Address: "http://localhost:8000/v1"},
+		"openai:http://a:8000/v1+http://b:8000/v1#m": {Backend: "openai", Name: "m", Address: "http://a:8000/v1+http://b:8000/v1"},
+		"openai:http://localhost:8000/v1":            {Backend: "openai", Address: "http://localhost:8000/v1"},
 	} {
 		got, err := open.Find(ctx, name, open.Options{})
 		if err != nil {

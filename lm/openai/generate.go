@@ -82,24 +82,32 @@ func (m *Model) Generate(ctx context.Context, r lm.Request) (lm.Response, error)
 	if err := r.Check(); err != nil {
 		return lm.Response{}, err
 	}
-	if m.closed.Load() {
+	if m.life.Err() != nil {
 		return lm.Response{}, fmt.Errorf("writing with %s: the model is closed", m.info.Name)
 	}
-	select {
-	case <-ctx.Done():
-		return lm.Response{}, context.Cause(ctx)
-	case m.slots <- struct{}{}:
-	}
-	defer func() { <-m.slots }()
-	response, err := m.generate(ctx, r, m.plain.Load())
+	m.pool.revive()
+	var response lm.Response
+	err := m.pool.do(ctx, func(ctx context.Context, e *endpoint) (err error) {
+		response, err = m.generateAt(ctx, e, r)
+		if response.Text != "" && r.Stream != nil {
+			err = final(err) // another server's would not go on from there
+		}
+		return err
+	})
+	return response, err
+}
+
+// generateAt has one server write.
+func (m *Model) generateAt(ctx context.Context, e *endpoint, r lm.Request) (lm.Response, error) {
+	response, err := m.generate(ctx, e, r, e.plain.Load())
 	// A server that refuses what it does not know is asked without it.
 	var status *StatusError
-	if errors.As(err, &status) && (status.Status == http.StatusBadRequest || status.Status == http.StatusUnprocessableEntity) && !m.plain.Load() && response.Text == "" && namesExtra(status.Message) {
+	if errors.As(err, &status) && (status.Status == http.StatusBadRequest || status.Status == http.StatusUnprocessableEntity) && !e.plain.Load() && response.Text == "" && namesExtra(status.Message) {
 		if r.TopK > 0 {
 			return response, fmt.Errorf("%w; the request has a top-k, which the server does not take", err)
 		}
-		if response, err = m.generate(ctx, r, true); err == nil {
-			m.plain.Store(true)
+		if response, err = m.generate(ctx, e, r, true); err == nil {
+			e.plain.Store(true)
 		}
 	}
 	return response, err
@@ -116,9 +124,9 @@ func namesExtra(reason string) bool {
 	return false
 }
 
-func (m *Model) generate(ctx context.Context, r lm.Request, plain bool) (lm.Response, error) {
+func (m *Model) generate(ctx context.Context, e *endpoint, r lm.Request, plain bool) (lm.Response, error) {
 	if plain && r.TopK > 0 {
-		return lm.Response{}, fmt.Errorf("the request has a top-k, which the server at %s does not take; leave it out", m.base)
+		return lm.Response{}, fmt.Errorf("the request has a top-k, which the server at %s does not take; leave it out", e.base)
 	}
 	req := request{Model: m.info.Name, MaxTokens: r.MaxTokens, Temperature: r.Temperature, TopP: r.TopP, Seed: r.Seed, Stop: r.Stop, Stream: r.Stream != nil}
 	if req.TopP == 0 {
@@ -136,7 +144,7 @@ func (m *Model) generate(ctx context.Context, r lm.Request, plain bool) (lm.Resp
 		for _, said := range r.Messages {
 			req.Messages = append(req.Messages, turn{string(said.Role), said.Content})
 		}
-		if m.base.Hostname() == "api.openai.com" {
+		if e.base.Hostname() == "api.openai.com" {
 			req.MaxTokens, req.MaxWritten = 0, r.MaxTokens // its newer models know no other
 		}
 	} else {
@@ -147,12 +155,12 @@ func (m *Model) generate(ctx context.Context, r lm.Request, plain bool) (lm.Resp
 		return lm.Response{}, fmt.Errorf("encoding the request: %w", err)
 	}
 	response := lm.Response{Input: lm.Input{Text: r.Prompt}}
-	a := &assembly{m: m, response: &response, stream: r.Stream != nil}
+	a := &assembly{e: e, response: &response, stream: r.Stream != nil}
 	read, accept := a.whole, "application/json"
 	if a.stream {
 		read, accept = a.parts, "text/event-stream"
 	}
-	err = m.send(ctx, http.MethodPost, path, accept, body, func(ctx context.Context, in io.Reader) error {
+	err = e.send(ctx, http.MethodPost, e.base.String()+path, accept, body, func(ctx context.Context, in io.Reader) error {
 		a.w = lm.Writer{Stop: r.Stop, Stream: r.Stream} // anew with each attempt
 		a.finish = ""
 		return read(in)
@@ -172,7 +180,7 @@ func (m *Model) generate(ctx context.Context, r lm.Request, plain bool) (lm.Resp
 
 // assembly puts an answer together.
 type assembly struct {
-	m        *Model
+	e        *endpoint
 	w        lm.Writer
 	stream   bool
 	handed   bool  // something was given to the request's Stream
@@ -182,13 +190,13 @@ type assembly struct {
 }
 
 func (a *assembly) wrong(format string, args ...any) error {
-	return &AnswerError{a.m.base.String(), a.m.hide(fmt.Sprintf(format, args...))}
+	return &AnswerError{a.e.base.String(), a.e.hide(fmt.Sprintf(format, args...))}
 }
 
 // whole reads an answer in one piece.
 func (a *assembly) whole(r io.Reader) error {
 	var all answer
-	if err := a.m.decode(r, &all); err != nil {
+	if err := a.e.decode(r, maxAnswer, &all); err != nil {
 		return err
 	}
 	if _, err := a.add(all); err != nil {
@@ -226,7 +234,7 @@ func (a *assembly) parts(r io.Reader) error {
 		return err
 	}
 	if a.finish == "" {
-		return &lostError{a.m.base.String(), errors.New("the answer ends in the middle")}
+		return &lostError{server: a.e.base.String(), err: errors.New("the answer ends in the middle")}
 	}
 	return nil
 }
@@ -234,7 +242,7 @@ func (a *assembly) parts(r io.Reader) error {
 // add adds a part. It returns true where a stop text was met.
 func (a *assembly) add(part answer) (stopped bool, err error) {
 	if len(part.Error) > 0 && string(part.Error) != "null" {
-		return false, &StatusError{a.m.base.String(), http.StatusInternalServerError, a.m.hide(message(part.Error))}
+		return false, &StatusError{a.e.base.String(), http.StatusInternalServerError, a.e.hide(message(part.Error))}
 	}
 	if part.Usage != nil {
 		a.response.Prompt, a.response.Generated = max(0, part.Usage.Prompt), max(0, part.Usage.Completion)
@@ -286,7 +294,7 @@ func (a *assembly) add(part answer) (stopped bool, err error) {
 		case "length":
 			a.finish = lm.Length
 		default:
-			return false, fmt.Errorf("the server at %s ended the answer for the reason %q, and not because it was done", a.m.base, a.m.hide(*c.FinishReason))
+			return false, fmt.Errorf("the server at %s ended the answer for the reason %q, and not because it was done", a.e.base, a.e.hide(*c.FinishReason))
 		}
 	}
 	return false, nil

@@ -26,6 +26,10 @@ func liar(t *testing.T, answer http.HandlerFunc) (address string) {
 			io.WriteString(w, `{"object":"list","data":[{"id":"m"}]}`)
 			return
 		}
+		if !strings.HasSuffix(r.URL.Path, "/completions") {
+			http.NotFound(w, r)
+			return
+		}
 		answer(w, r)
 	}))
 	t.Cleanup(s.Close)
@@ -413,11 +417,11 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"choices":[{"index":0,"message":null,"delta":null,"text":null,"finish_reason":null}]}`), false)
 	f.Add([]byte("data: {\"choices\":[],\"usage\":{\"prompt_tokens\":-1}}\n\ndata: [DONE]"), true)
 	f.Add([]byte(`data: {"error":"x"}`), true)
-	m := &Model{}
-	m.base, _ = parse("http://localhost/v1")
+	e := &endpoint{}
+	e.base, _ = parse("http://localhost/v1")
 	f.Fuzz(func(t *testing.T, body []byte, stream bool) {
 		var response lm.Response
-		a := &assembly{m: m, response: &response, stream: stream, w: lm.Writer{Stop: []string{"stop"}}}
+		a := &assembly{e: e, response: &response, stream: stream, w: lm.Writer{Stop: []string{"stop"}}}
 		read := a.whole
 		if stream {
 			read = a.parts

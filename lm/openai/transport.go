@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -44,6 +45,8 @@ func (e *StatusError) Error() string {
 		return fmt.Sprintf("the server at %s has had too many requests (%s); wait, or ask for fewer at a time", e.Server, e.Message)
 	case e.Status == http.StatusNotFound:
 		return fmt.Sprintf("the server at %s does not have what was asked for (%s); is the address right, up to its /v1?", e.Server, e.Message)
+	case strings.Contains(e.Message, "logits_all"):
+		return fmt.Sprintf("the server at %s gives no log-probabilities (%s); start it with --logits_all true", e.Server, e.Message)
 	case e.Status >= 500:
 		return fmt.Sprintf("the server at %s failed (status %d: %s); look into its log", e.Server, e.Status, e.Message)
 	}
@@ -61,8 +64,9 @@ func (e *AnswerError) Error() string {
 
 // lostError is a connection that could not be made, or ended before the answer did.
 type lostError struct {
-	server string
-	err    error
+	server  string
+	err     error
+	refused bool // nothing listens there
 }
 
 func (e *lostError) Error() string {
@@ -70,6 +74,16 @@ func (e *lostError) Error() string {
 }
 
 func (e *lostError) Unwrap() error { return e.err }
+
+// lateError is a server that does not answer in time.
+type lateError struct {
+	server  string
+	timeout time.Duration
+}
+
+func (e *lateError) Error() string {
+	return fmt.Sprintf("the server at %s did not answer in %v; look into its log, or ask for less at a time", e.server, e.timeout)
+}
 
 // retry says whether a request may be sent again after an error.
 func retry(err error) bool {
@@ -79,17 +93,24 @@ func retry(err error) bool {
 	case errors.As(err, &lost):
 		return true
 	case errors.As(err, &status):
-		return status.Status == http.StatusTooManyRequests || status.Status == http.StatusRequestTimeout || status.Status >= 500 && status.Status != http.StatusNotImplemented
+		// llama-cpp-python's word that it was started without --logits_all is no failure that passes.
+		return !strings.Contains(status.Message, "logits_all") && (status.Status == http.StatusTooManyRequests || status.Status == http.StatusRequestTimeout || status.Status >= 500 && status.Status != http.StatusNotImplemented)
 	}
 	return false
 }
 
 // send sends a request as often as it takes and hands the body of the answer to
 // read. It is not sent again once handed says that something was handed on.
-func (m *Model) send(ctx context.Context, method, path, accept string, body []byte, read func(ctx context.Context, r io.Reader) error, handed func() bool) error {
+func (e *endpoint) send(ctx context.Context, method, url, accept string, body []byte, read func(ctx context.Context, r io.Reader) error, handed func() bool) error {
 	for attempt := 0; ; attempt++ {
-		after, err := m.sendOnce(ctx, method, path, accept, body, read)
-		if err == nil || ctx.Err() != nil || attempt >= m.options.Retries || handed() || !retry(err) {
+		after, err := e.sendOnce(ctx, method, url, accept, body, read)
+		if err == nil {
+			e.answered.Store(true)
+		}
+		// Where nothing has ever listened there is nothing to wait for.
+		var lost *lostError
+		never := errors.As(err, &lost) && lost.refused && !e.answered.Load()
+		if err == nil || never || ctx.Err() != nil || attempt >= e.options.Retries || handed() || !retry(err) {
 			if err != nil && ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -98,7 +119,7 @@ func (m *Model) send(ctx context.Context, method, path, accept string, body []by
 		if after > patience {
 			return fmt.Errorf("%w; it asks to be left alone for %v", err, after.Round(time.Second))
 		}
-		wait := min(m.options.Backoff<<min(attempt, 20), mostBackoff)
+		wait := min(e.options.Backoff<<min(attempt, 20), mostBackoff)
 		// Several that were refused together come back one by one.
 		wait = max(after, wait/2+rand.N(wait/2+1))
 		timer := time.NewTimer(wait)
@@ -114,21 +135,21 @@ func (m *Model) send(ctx context.Context, method, path, accept string, body []by
 var errLate = errors.New("no answer in time")
 
 // sendOnce sends a request and returns the answer's Retry-After.
-func (m *Model) sendOnce(ctx context.Context, method, path, accept string, body []byte, read func(ctx context.Context, r io.Reader) error) (after time.Duration, err error) {
+func (e *endpoint) sendOnce(ctx context.Context, method, url, accept string, body []byte, read func(ctx context.Context, r io.Reader) error) (after time.Duration, err error) {
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	late := time.AfterFunc(m.options.Timeout, func() { cancel(errLate) })
+	late := time.AfterFunc(e.options.Timeout, func() { cancel(errLate) })
 	defer late.Stop()
 	lost := func(err error) error {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case context.Cause(limited) == errLate:
-			return fmt.Errorf("the server at %s did not answer in %v; look into its log, or ask for less at a time", m.base, m.options.Timeout)
+			return &lateError{e.base.String(), e.options.Timeout}
 		}
-		return &lostError{m.base.String(), m.withoutKey(inner(err))}
+		return &lostError{e.base.String(), e.withoutKey(inner(err)), errors.Is(err, syscall.ECONNREFUSED)}
 	}
-	req, err := http.NewRequestWithContext(limited, method, m.base.String()+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(limited, method, url, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
@@ -136,10 +157,10 @@ func (m *Model) sendOnce(ctx context.Context, method, path, accept string, body 
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if m.key != "" {
-		req.Header.Set("Authorization", "Bearer "+m.key)
+	if e.key != "" {
+		req.Header.Set("Authorization", "Bearer "+e.key)
 	}
-	resp, err := m.client.Do(req)
+	resp, err := e.client.Do(req)
 	if err != nil {
 		return 0, lost(err)
 	}
@@ -149,14 +170,14 @@ func (m *Model) sendOnce(ctx context.Context, method, path, accept string, body 
 		if err != nil {
 			return 0, lost(err)
 		}
-		return retryAfter(resp.Header.Get("Retry-After")), &StatusError{m.base.String(), resp.StatusCode, m.hide(message(text))}
+		return retryAfter(resp.Header.Get("Retry-After")), &StatusError{e.base.String(), resp.StatusCode, e.hide(message(text))}
 	}
 	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || kind != accept {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // as much as there is, for the message
-		return 0, &AnswerError{m.base.String(), fmt.Sprintf("%s of type %q", m.hide(excerpt(text)), resp.Header.Get("Content-Type"))}
+		return 0, &AnswerError{e.base.String(), fmt.Sprintf("%s of type %q", e.hide(excerpt(text)), resp.Header.Get("Content-Type"))}
 	}
 	// The timer starts anew with each part.
-	watched := &watchedReader{r: resp.Body, read: func() { late.Reset(m.options.Timeout) }}
+	watched := &watchedReader{r: resp.Body, read: func() { late.Reset(e.options.Timeout) }}
 	if err := read(limited, watched); err != nil {
 		if watched.err != nil {
 			return 0, lost(watched.err)
@@ -241,24 +262,24 @@ func excerpt(body []byte) string {
 }
 
 // hide takes the key out of what a server says.
-func (m *Model) hide(text string) string {
-	if m.key == "" {
+func (e *endpoint) hide(text string) string {
+	if e.key == "" {
 		return text
 	}
-	text = strings.ReplaceAll(text, m.key, "[key]")
+	text = strings.ReplaceAll(text, e.key, "[key]")
 	// Some repeat a part of it.
-	if n := len(m.key); n > 12 {
-		text = strings.ReplaceAll(text, m.key[n-4:], "[key]")
-		text = strings.ReplaceAll(text, m.key[:8], "[key]")
+	if n := len(e.key); n > 12 {
+		text = strings.ReplaceAll(text, e.key[n-4:], "[key]")
+		text = strings.ReplaceAll(text, e.key[:8], "[key]")
 	}
 	return text
 }
 
-func (m *Model) withoutKey(err error) error {
-	if m.key == "" {
+func (e *endpoint) withoutKey(err error) error {
+	if e.key == "" {
 		return err
 	}
-	return errors.New(m.hide(err.Error()))
+	return errors.New(e.hide(err.Error()))
 }
 
 // inner leaves out the method and address that net/http puts in front.
@@ -272,42 +293,51 @@ func inner(err error) error {
 	}
 }
 
-// models asks for the models that the server has. One that has no list is believed
-// to have any.
-func (m *Model) models(ctx context.Context) (names []string, err error) {
-	err = m.send(ctx, http.MethodGet, "/models", "application/json", nil, func(_ context.Context, r io.Reader) error {
-		var list struct {
-			Data []struct{ ID string }
-		}
-		if err := m.decode(r, &list); err != nil {
-			return err
-		}
-		if len(list.Data) == 0 {
-			return &AnswerError{m.base.String(), "a list of no models"}
-		}
-		for _, entry := range list.Data {
-			names = append(names, entry.ID)
-		}
-		return nil
+// get asks for what is at an address and reads it as JSON.
+func (e *endpoint) get(ctx context.Context, url string, into any) error {
+	return e.send(ctx, http.MethodGet, url, "application/json", nil, func(_ context.Context, r io.Reader) error {
+		return e.decode(r, maxAnswer, into)
 	}, func() bool { return false })
-	var status *StatusError
-	if errors.As(err, &status) && (status.Status == http.StatusNotFound || status.Status == http.StatusMethodNotAllowed) {
-		return nil, nil
+}
+
+// post sends a value and reads the answer, of limit bytes at most, as JSON.
+func (e *endpoint) post(ctx context.Context, url string, v any, limit int64, into any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encoding the request: %w", err)
 	}
-	return names, err
+	return e.send(ctx, http.MethodPost, url, "application/json", body, func(_ context.Context, r io.Reader) error {
+		return e.decode(r, limit, into)
+	}, func() bool { return false })
+}
+
+// absent says whether an error is a server's word that it has no such thing.
+func absent(err error) bool {
+	var status *StatusError
+	return errors.As(err, &status) && (status.Status == http.StatusNotFound || status.Status == http.StatusMethodNotAllowed || status.Status == http.StatusNotImplemented)
 }
 
 // decode reads one JSON value and nothing else.
-func (m *Model) decode(r io.Reader, into any) error {
-	body, err := io.ReadAll(io.LimitReader(r, maxAnswer+1))
+func (e *endpoint) decode(r io.Reader, limit int64, into any) error {
+	body, err := io.ReadAll(io.LimitReader(r, limit+1))
 	switch {
 	case err != nil:
 		return err
-	case len(body) > maxAnswer:
-		return &AnswerError{m.base.String(), fmt.Sprintf("an answer of more than %d MB", maxAnswer>>20)}
+	case int64(len(body)) > limit:
+		return &AnswerError{e.base.String(), fmt.Sprintf("an answer of more than %d MB", limit>>20)}
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return &AnswerError{m.base.String(), m.hide(excerpt(body)) + ", which is not what was asked for"}
+		return &AnswerError{e.base.String(), e.hide(excerpt(body)) + e.hide(reason(err)) + ", which is not what was asked for"}
 	}
 	return nil
+}
+
+// reason is what a value's own check says against it; that something is no JSON, or of another shape,
+// can be seen.
+func reason(err error) string {
+	var wrong *wrongList
+	if errors.As(err, &wrong) {
+		return " (" + wrong.Error() + ")"
+	}
+	return ""
 }

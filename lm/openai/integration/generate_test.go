@@ -1,74 +1,18 @@
-package openai
+package integration_test
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"net"
-	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modellog/modellog/internal/modeltest"
 	"github.com/modellog/modellog/lm"
+	"github.com/modellog/modellog/lm/openai"
 )
 
-// llamaServer starts llama-cpp-python's server. $MODELLOG_LLAMA_CPP names a Python
-// program that has the package llama-cpp-python[server].
-func llamaServer(t *testing.T, r modeltest.Reference) (address string) {
-	t.Helper()
-	python := os.Getenv("MODELLOG_LLAMA_CPP")
-	if python == "" {
-		t.Skip("MODELLOG_LLAMA_CPP does not name a Python with llama-cpp-python[server] (pip install 'llama-cpp-python[server]')")
-	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(free.Addr().String())
-	free.Close()
-	path, err := filepath.Abs(r.Path(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(python, "-m", "llama_cpp.server", "--model", path, "--model_alias", "small", "--port", port, "--n_threads", "1", "--n_ctx", "512")
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = cmd.Wait() // it is killed, so there is always an error
-	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		<-done
-	})
-	address = "http://127.0.0.1:" + port
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if resp, err := http.Get(address + "/v1/models"); err == nil {
-			resp.Body.Close()
-			return address
-		}
-		select {
-		case <-done:
-			t.Fatalf("the server ended at once:\n%s", log.String())
-		default:
-		}
-		if time.Now().After(end) {
-			t.Fatal("the server does not answer")
-		}
-	}
-}
-
-func TestLlamaServer(t *testing.T) {
-	m, err := Open(t.Context(), llamaServer(t, modeltest.SmolLM), "", Options{})
+// llama-cpp-python's server writes.
+func TestGenerate(t *testing.T) {
+	m, err := openai.Open(t.Context(), start(t, python, modeltest.SmolLM, "small").address, "", openai.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +27,7 @@ func TestLlamaServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Printf("llama-cpp-python answers %q, %+v\n", got.Text, got)
+		say("llama-cpp-python answers %q, %+v", got.Text, got)
 		if !strings.Contains(got.Text, "France") || got.Finish == "" {
 			t.Errorf("%+v", got)
 		}
@@ -109,7 +53,7 @@ func TestLlamaServer(t *testing.T) {
 	if err != nil || one.Text != two.Text {
 		t.Errorf("one seed wrote %q and %q, %v", one.Text, two.Text, err)
 	}
-	var status *StatusError
+	var status *openai.StatusError
 	if got, err := m.Generate(t.Context(), lm.Request{Prompt: strings.Repeat("word ", 600), MaxTokens: 2}); !errors.As(err, &status) || status.Status != 400 {
 		t.Errorf("a prompt longer than the server's context: %+v, %v", got, err)
 	}
