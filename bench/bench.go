@@ -85,6 +85,7 @@ func (s *Suite) count() error {
 // NewSuite measures the first so many rows of each subset once, which loads the model's
 // weights, and keeps what was asked of it.
 func NewSuite(ctx context.Context, m lm.Model, suite *probct.Suite, rows int) (*Suite, error) {
+	forgetPeak()
 	s := &Suite{Model: m, suite: suite, rows: rows}
 	var events []event.Event
 	seen := map[[2]string]bool{}
@@ -287,6 +288,7 @@ type Measured struct {
 	Contestant
 	Seconds []float64 // of its passes; empty where none ended
 	CPU     []float64 // the same in seconds on processors; empty where the system does not tell
+	Peak    float64   // bytes of memory at most, its processes together; 0 where the system does not tell
 	Last    Pass
 	Err     error // that ended its part before the others'
 }
@@ -336,6 +338,9 @@ func Interleave(ctx context.Context, contestants []Contestant, times int, rest t
 			m.Seconds = append(m.Seconds, p.Seconds)
 			if after, ok := processorTime(ctx, m.Processes()...); ok && told {
 				m.CPU = append(m.CPU, after-before)
+			}
+			if peak, ok := peakMemory(ctx, m.Processes()...); ok {
+				m.Peak = max(m.Peak, peak)
 			}
 			m.Last = p
 			tell(m.Name(), p.Seconds)

@@ -2,6 +2,8 @@ package bench
 
 import (
 	"context"
+	"os"
+	"runtime/debug"
 
 	"github.com/shirou/gopsutil/v4/process"
 )
@@ -11,25 +13,56 @@ import (
 // with other things, where the time of day does not; ok is false where the system
 // does not tell.
 func processorTime(ctx context.Context, pids ...int) (seconds float64, ok bool) {
+	return sum(ctx, pids, func(p *process.Process) (float64, bool) {
+		times, err := p.TimesWithContext(ctx)
+		if err != nil {
+			return 0, false
+		}
+		return times.User + times.System, true
+	})
+}
+
+// peakMemory is the bytes of physical memory that processes and those they started have had at most, each since
+// it began or, this one, since [forgetPeak]; ok is false where the system does not tell.
+func peakMemory(ctx context.Context, pids ...int) (bytes float64, ok bool) {
+	return sum(ctx, pids, func(p *process.Process) (float64, bool) {
+		m, err := p.MemoryInfoWithContext(ctx)
+		if err != nil || m.HWM == 0 {
+			return 0, false
+		}
+		return float64(m.HWM), true
+	})
+}
+
+// forgetPeak has the most memory that this process has had be what it has now.
+func forgetPeak() {
+	debug.FreeOSMemory()
+	// Linux's way; elsewhere there is no such file, and no peak either.
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
+}
+
+// sum adds up what is known of processes and of those they started.
+func sum(ctx context.Context, pids []int, of func(*process.Process) (float64, bool)) (total float64, ok bool) {
 	for _, pid := range pids {
 		p, err := process.NewProcessWithContext(ctx, int32(pid))
 		if err != nil {
 			return 0, false
 		}
-		times, err := p.TimesWithContext(ctx)
-		if err != nil {
+		x, ok := of(p)
+		if !ok {
 			return 0, false
 		}
-		seconds += times.User + times.System
+		total += x
 		children, err := p.ChildrenWithContext(ctx)
 		if err != nil {
 			continue // it has none
 		}
 		for _, c := range children {
-			if s, ok := processorTime(ctx, int(c.Pid)); ok {
-				seconds += s
+			// One that has ended meanwhile is left out.
+			if x, ok := sum(ctx, []int{int(c.Pid)}, of); ok {
+				total += x
 			}
 		}
 	}
-	return seconds, true
+	return total, true
 }

@@ -98,12 +98,16 @@ func WriteText(w io.Writer, c Circumstances, reports []*Report) error {
 	p.f("%s/%s, %s, %d threads each, load average before %s\n", c.Machine.OS, c.Machine.Arch, c.Machine.CPU, c.Threads, c.Load)
 	p.f("processor features %s\n", strings.Join(c.Machine.Features, " "))
 	for _, r := range reports {
-		p.f("\n%s (%s, %s precision): %d events after %d distinct prefixes of %d tokens, %d of them read by modellog\n", r.Model.Name, r.Model.Quantization, r.Model.Precision, r.Suite.Events, len(r.Suite.Prefixes), r.Suite.Tokens, r.Suite.Read)
+		weights := ""
+		if r.Model.Precision == "exact" {
+			weights = fmt.Sprintf(", %.0f MB of weights", 4*float64(r.Model.Parameters)/1e6)
+		}
+		p.f("\n%s (%s, %s precision%s): %d events after %d distinct prefixes of %d tokens, %d of them read by modellog\n", r.Model.Name, r.Model.Quantization, r.Model.Precision, weights, r.Suite.Events, len(r.Suite.Prefixes), r.Suite.Tokens, r.Suite.Read)
 		if r.Ended != "" {
 			p.f("  not all passes: %s\n", r.Ended)
 		}
-		p.f("  %-58s %6s %8s %8s %7s %7s %7s   %s\n", "", "passes", "shortest", "prefixes", "× the", "least", "× the", "difference in log P")
-		p.f("  %-58s %6s %8s %8s %7s %7s %7s   %s\n", "", "", "s", "per s", "first", "CPU s", "first", "most, mean, of")
+		p.f("  %-58s %6s %8s %8s %7s %7s %7s %7s   %s\n", "", "passes", "shortest", "prefixes", "× the", "least", "× the", "peak", "difference in log P")
+		p.f("  %-58s %6s %8s %8s %7s %7s %7s %7s   %s\n", "", "", "s", "per s", "first", "CPU s", "first", "MB", "most, mean, of")
 		for _, m := range r.Measured {
 			why, d := r.missing(m)
 			if why != "" {
@@ -124,10 +128,14 @@ func WriteText(w io.Writer, c Circumstances, reports []*Report) error {
 					ratioCPU = fmt.Sprintf("%.2f", s/first)
 				}
 			}
+			peak := "–"
+			if m.Peak > 0 {
+				peak = fmt.Sprintf("%.0f", m.Peak/1e6)
+			}
 			if m.Err != nil {
 				difference += "; then it failed: " + m.Err.Error()
 			}
-			p.f("  %-26s %-31s %6d %8.2f %8.1f %7s %7s %7s   %s\n", m.Name(), m.Setting(), len(m.Seconds), m.Best(), float64(len(r.Suite.Prefixes))/m.Best(), ratio, cpu, ratioCPU, difference)
+			p.f("  %-26s %-31s %6d %8.2f %8.1f %7s %7s %7s %7s   %s\n", m.Name(), m.Setting(), len(m.Seconds), m.Best(), float64(len(r.Suite.Prefixes))/m.Best(), ratio, cpu, ratioCPU, peak, difference)
 		}
 		for _, s := range r.absent() {
 			p.f("  %-26s missing: %s\n", s.Name, s.Why)
@@ -154,7 +162,7 @@ func (p *printer) f(format string, args ...any) {
 // that is missing, which has the reason and no times.
 func WriteCSV(w io.Writer, c Circumstances, reports []*Report) error {
 	out := csv.NewWriter(w)
-	lines := [][]string{{"date", "version", "cpu", "threads", "model", "precision", "events", "prefixes", "tokens", "tokens_read", "contestant", "setting", "pass", "seconds", "cpu_seconds", "logp_compared", "logp_most", "logp_mean", "missing"}}
+	lines := [][]string{{"date", "version", "cpu", "threads", "model", "precision", "events", "prefixes", "tokens", "tokens_read", "contestant", "setting", "pass", "seconds", "cpu_seconds", "peak_bytes", "logp_compared", "logp_most", "logp_mean", "missing"}}
 	of := []string{c.Started.Format(time.RFC3339), c.Program.Version, c.Machine.CPU, strconv.Itoa(c.Threads)}
 	for _, r := range reports {
 		of := append(slices.Clone(of), r.Model.Name, r.Model.Precision,
@@ -173,15 +181,19 @@ func WriteCSV(w io.Writer, c Circumstances, reports []*Report) error {
 				if len(m.CPU) == len(m.Seconds) {
 					cpu = number(m.CPU[i])
 				}
-				lines = append(lines, slices.Concat(of, []string{m.Name(), m.Setting(), strconv.Itoa(i + 1), number(s), cpu}, compared, []string{""}))
+				peak := ""
+				if m.Peak > 0 {
+					peak = strconv.FormatFloat(m.Peak, 'f', 0, 64)
+				}
+				lines = append(lines, slices.Concat(of, []string{m.Name(), m.Setting(), strconv.Itoa(i + 1), number(s), cpu, peak}, compared, []string{""}))
 			}
 		}
 		for _, s := range r.absent() {
-			lines = append(lines, slices.Concat(of, []string{s.Name, "", "", "", "", "", "", "", s.Why}))
+			lines = append(lines, slices.Concat(of, []string{s.Name, "", "", "", "", "", "", "", "", s.Why}))
 		}
 	}
 	for _, s := range c.Missing {
-		lines = append(lines, slices.Concat(of, []string{s.Name}, make([]string, 13), []string{s.Why}))
+		lines = append(lines, slices.Concat(of, []string{s.Name}, make([]string, 14), []string{s.Why}))
 	}
 	return out.WriteAll(lines)
 }

@@ -1,5 +1,5 @@
 // Command suite prints how long modellog probct run takes for the readings of a ProbCT
-// suite beside other programs that read the same. It is run by make bench-suite.
+// suite beside other programs that read the same. It is run by make bench-peers.
 package main
 
 import (
@@ -40,7 +40,7 @@ func main() {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interruption ends the program at once
 	if err := o.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench-suite:", err)
+		fmt.Fprintln(os.Stderr, "bench-peers:", err)
 		os.Exit(1)
 	}
 }
@@ -64,7 +64,7 @@ func (o *options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c := bench.NewCircumstances("bench-suite", o.version, o.threads)
+	c := bench.NewCircumstances("bench-peers", o.version, o.threads)
 	var reports []*bench.Report
 	var failed []error
 	passes := 0

@@ -55,7 +55,7 @@ func TestInterrupted(t *testing.T) {
 	out := &told{then: func() { _ = cmd.Process.Signal(os.Interrupt) }}
 	cmd.Stdout, cmd.Stderr = io.Discard, out
 	cmd.WaitDelay = time.Minute
-	if err := cmd.Run(); err == nil || !strings.HasSuffix(out.text.String(), "bench-suite: the run was interrupted\n") {
+	if err := cmd.Run(); err == nil || !strings.HasSuffix(out.text.String(), "bench-peers: the run was interrupted\n") {
 		t.Errorf("%v:\n%s", err, &out.text)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "suite.txt"))
