@@ -12,14 +12,15 @@ import (
 var ErrTooLarge = errors.New("formula too large to compile")
 
 // DefaultNodeLimit is the number of diagram nodes and intermediate states at which Compile gives up
-// unless WithNodeLimit says otherwise; it keeps a compilation within about half a gigabyte.
+// unless WithNodeLimit says otherwise; it keeps a process that compiles within about a gigabyte.
 const DefaultNodeLimit = 2_000_000
 
 // Option is a setting of Compile.
 type Option func(*compiler)
 
 // WithNodeLimit sets how many diagram nodes and intermediate states a compilation may make, at most
-// about two thousand million. Each takes some 50 to 250 bytes.
+// about a thousand million. Each takes 50 to 250 bytes, and until the garbage of growing tables is
+// collected a process may hold twice that.
 func WithNodeLimit(n int) Option {
 	return func(c *compiler) { c.limit = min(max(n, 1), 1<<30) }
 }

@@ -41,7 +41,8 @@
 // # Compilation
 //
 // The formula becomes a set of factors (its conjuncts) over n-ary ∧, ⊕ and thresholds with complements;
-// no auxiliary variables are introduced. Parts in which each variable occurs once are put together
+// no auxiliary variables are introduced. Clauses of two literals that exclude each pair of a set become one
+// factor, "at most one of the set". Parts in which each variable occurs once are put together
 // directly, thresholds of k of n in O(n·k) nodes. The rest is split into independent components, and each
 // is compiled by conditioning. Two ways exist:
 //
@@ -56,5 +57,6 @@
 // orders over K items, 3^K states instead of K!.
 //
 // Where the tree's estimate is high both ways take turns until one is done, each keeping its results. A
-// compilation is bounded by a node limit ([ErrTooLarge]) and stops soon after its context ends.
+// compilation is bounded by a node limit ([ErrTooLarge]), and with it the memory that it takes, and stops soon
+// after its context ends.
 package logic

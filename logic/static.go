@@ -18,7 +18,6 @@ type static struct {
 	buf     []fedge
 	ends    []int32 // stack of where each child's residuals end, by branch
 	from    []int32 // by local variable: its place, walking the tree depth first
-	value   []int8  // by atom while literals are settled: 0 unknown, 1 true, -1 false
 	marked  []int32 // atoms that have a value while literals are settled
 	budget  int
 }
