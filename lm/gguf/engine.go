@@ -8,13 +8,10 @@ import (
 	"os"
 
 	"github.com/ollama/ollama/fs/ggml"
-	"github.com/ollama/ollama/kvcache"
 	"github.com/ollama/ollama/ml"
 	"github.com/ollama/ollama/model"
 	"github.com/ollama/ollama/model/input"
 	_ "github.com/ollama/ollama/model/models" // the architectures
-
-	"github.com/modellog/modellog/lm"
 )
 
 const (
@@ -36,9 +33,9 @@ const (
 // engine is a loaded model with its cache of keys and values.
 type engine struct {
 	model    model.Model
-	capacity int  // tokens that the cache holds
-	chunk    int  // tokens that go through at once
-	many     bool // whether sequences can share a batch
+	capacity int   // tokens that the cache holds
+	chunk    int   // tokens that go through at once
+	held     *held // what the cache holds; nil where it cannot hold a tree of prefixes
 }
 
 // supported returns an error where the engine does not have the architecture or
@@ -79,10 +76,13 @@ func load(ctx context.Context, path string, threads int, layers ml.GPULayersList
 		return nil, err
 	}
 	e = &engine{model: m, capacity: capacity, chunk: chunk}
-	cache := m.Config().Cache
-	if cache == nil {
+	if m.Config().Cache == nil {
 		m.Backend().Close()
 		return nil, errors.New("this architecture makes embeddings and predicts no next token")
+	}
+	if e.held, err = shareCells(m); err != nil {
+		m.Backend().Close()
+		return nil, err
 	}
 	var size int64
 	if info, err := os.Stat(path); err == nil {
@@ -101,12 +101,7 @@ func load(ctx context.Context, path string, threads int, layers ml.GPULayersList
 	if precision == string(Native) {
 		dtype = ml.DTypeF16 // as Ollama's server keeps them
 	}
-	switch cache.(type) {
-	case *kvcache.Causal, *kvcache.WrapperCache:
-		e.many = true
-	}
-	// One sequence's worth of room is a pool that many short ones share.
-	cache.Init(m.Backend(), dtype, 1, capacity, capacity)
+	m.Config().Cache.Init(m.Backend(), dtype, 1, capacity, capacity)
 	return e, nil
 }
 
@@ -135,80 +130,67 @@ func (e *engine) close() {
 	e.model.Backend().Close()
 }
 
-// forward runs the prefixes, whose tree fits the cache, and hands the logits after each to row, which says which prefix
-// they are of: as many numbers as tokens, and row's to keep. What the cache held is forgotten before and after.
-func (e *engine) forward(prefixes [][]lm.Token, waves [][]segment, row func(prefix int, logits []float32) error) (err error) {
+// forward runs a tree of prefixes that fits the cache, whose stem comes first, and hands the logits after each prefix
+// to row: as many numbers as tokens, and row's to keep. What the cache held is forgotten before and after.
+func (e *engine) forward(nodes []node, stem int, row func(prefix int, logits []float32) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = enginePanic(r)
 		}
 	}()
-	cache := e.model.Config().Cache
-	forget := func() error {
-		for s := range prefixes {
-			if err := cache.Remove(s, 0, math.MaxInt32); err != nil {
-				return err
-			}
-		}
-		return nil
+	if err := e.forget(); err != nil {
+		return err
 	}
 	defer func() {
-		if forgetErr := forget(); err == nil {
+		if forgetErr := e.forget(); err == nil {
 			err = forgetErr
 		}
 	}()
-	for _, wave := range waves {
-		// The leaves are those of the last wave.
-		if err := e.wave(wave, row); err != nil {
-			return err
+	for len(nodes) > 0 {
+		// The weights of the output head go through the processor's caches for each pass with outputs: what does not
+		// go through at once is the stem, which has none.
+		n := min(len(nodes), e.chunk)
+		if n < len(nodes) && stem > 0 {
+			n = min(n, stem)
 		}
-		for _, s := range wave {
-			for _, b := range s.branches {
-				if b.tokens > 0 {
-					cache.CopyPrefix(s.sequence, b.sequence, int32(b.tokens))
-				}
+		var outputs []int32
+		var ends []int
+		for i, at := range nodes[:n] {
+			if at.prefix >= 0 {
+				outputs, ends = append(outputs, int32(i)), append(ends, at.prefix)
 			}
 		}
+		if err := e.run(nodes[:n], outputs, func(i int, logits []float32) error { return row(ends[i], logits) }); err != nil {
+			return err
+		}
+		nodes, stem = nodes[n:], stem-n
 	}
 	return nil
 }
 
-// wave runs segments that go on from what the cache has, in chunks where they are many tokens, and hands the logits
-// after the leaves among them to row.
-func (e *engine) wave(wave []segment, row func(prefix int, logits []float32) error) error {
-	var batch input.Batch
-	var tokens, outputs []int32
-	var ends []int // the prefixes that end at the outputs
-	flush := func() error {
-		err := e.run(batch, tokens, outputs, func(i int, logits []float32) error { return row(ends[i], logits) })
-		batch, tokens, outputs, ends = input.Batch{}, nil, nil, nil
-		return err
+// forget empties the cache.
+func (e *engine) forget() error {
+	if e.held != nil {
+		e.held.nodes = e.held.nodes[:0]
 	}
-	for _, s := range wave {
-		leaves := s.leaves
-		for i := s.begin; i < s.end; i++ {
-			if len(tokens) == e.chunk {
-				if err := flush(); err != nil {
-					return err
-				}
-			}
-			tokens = append(tokens, s.tokens[i])
-			batch.Positions = append(batch.Positions, int32(i))
-			batch.Sequences = append(batch.Sequences, s.sequence)
-			if len(leaves) > 0 && leaves[0].tokens == i+1 {
-				outputs, ends = append(outputs, int32(len(tokens)-1)), append(ends, leaves[0].prefix)
-				leaves = leaves[1:]
-			}
-		}
-	}
-	return flush()
+	return e.model.Config().Cache.Remove(0, 0, math.MaxInt32)
 }
 
-// run gives a batch to the engine and hands the logits at each of the outputs to row, one after the other. Where there
+// run has the engine compute tokens, which go on from what the cache holds, and hands the logits at each of the outputs to row, one after the other. Where there
 // are none, the keys and values are computed and nothing after them.
-func (e *engine) run(batch input.Batch, tokens, outputs []int32, row func(output int, logits []float32) error) error {
+func (e *engine) run(nodes []node, outputs []int32, row func(output int, logits []float32) error) error {
 	ctx := e.model.Backend().NewContext()
 	defer ctx.Close()
+	var tokens []int32
+	var batch input.Batch
+	for _, n := range nodes {
+		tokens = append(tokens, n.token)
+		batch.Positions = append(batch.Positions, int32(n.depth))
+		batch.Sequences = append(batch.Sequences, 0)
+	}
+	if e.held != nil {
+		e.held.nodes, e.held.pass = append(e.held.nodes, nodes...), len(nodes)
+	}
 	batch.Inputs = ctx.Input().FromInts(tokens, len(tokens))
 	ctx.SetBatchSize(len(tokens))
 	if len(outputs) == 0 {

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-
-	"github.com/ollama/ollama/model/input"
 
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/lm/chat"
@@ -191,7 +188,7 @@ func (s *session) serve(ctx context.Context, capacity int) {
 		defer func() {
 			// Where this fails, nobody is there to hear it any more; the
 			// next forward pass removes the sequence again.
-			_ = m.engine.model.Config().Cache.Remove(0, 0, math.MaxInt32)
+			_ = m.engine.forget()
 		}()
 	}
 	at := 0
@@ -242,12 +239,11 @@ func (e *engine) extend(ctx context.Context, tokens []lm.Token, at int) (logits 
 			return nil, err
 		}
 		chunk := tokens[begin:min(begin+e.chunk, len(tokens))]
-		var batch input.Batch
-		for i := range chunk {
-			batch.Positions = append(batch.Positions, int32(at+begin+i))
-			batch.Sequences = append(batch.Sequences, 0)
+		nodes := make([]node, len(chunk))
+		for i, t := range chunk {
+			nodes[i] = node{token: t, parent: at + begin + i - 1, depth: at + begin + i}
 		}
-		err = e.run(batch, chunk, []int32{int32(len(chunk) - 1)}, func(_ int, row []float32) error {
+		err = e.run(nodes, []int32{int32(len(chunk) - 1)}, func(_ int, row []float32) error {
 			logits = row
 			return nil
 		})

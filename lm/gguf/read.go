@@ -87,10 +87,6 @@ func (m *Model) Batch(prefixes [][]lm.Token) int {
 		}
 		n, common = n+1, stem
 	}
-	// Not all that is alike is read once.
-	for n > 1 && treeTokens(tree(prefixes[:n])) > common+m.chunk {
-		n--
-	}
 	return n
 }
 
@@ -104,7 +100,8 @@ func (m *Model) Tokens(prefixes [][]lm.Token) (int, error) {
 	tokens := 0
 	for len(distinct) > 0 {
 		n := m.Batch(distinct)
-		tokens += treeTokens(tree(distinct[:n]))
+		nodes, _ := tree(distinct[:n])
+		tokens += len(nodes)
 		distinct = distinct[n:]
 	}
 	return tokens, nil
@@ -167,8 +164,8 @@ func (m *Model) forward(ctx context.Context, batch [][]lm.Token, row func(prefix
 	if m.closed {
 		return errors.New("the model has been closed")
 	}
-	waves := tree(batch)
-	if err := m.makeRoom(ctx, treeTokens(waves)); err != nil {
+	nodes, stem := tree(batch)
+	if err := m.makeRoom(ctx, len(nodes)); err != nil {
 		return err
 	}
 	checked := func(prefix int, logits []float32) error {
@@ -177,12 +174,12 @@ func (m *Model) forward(ctx context.Context, batch [][]lm.Token, row func(prefix
 		}
 		return row(prefix, logits)
 	}
-	if m.engine.many {
-		return m.engine.forward(batch, waves, checked)
+	if m.engine.held != nil {
+		return m.engine.forward(nodes, stem, checked)
 	}
-	for i, prefix := range batch {
-		one := [][]lm.Token{prefix}
-		if err := m.engine.forward(one, tree(one), func(_ int, logits []float32) error { return checked(i, logits) }); err != nil {
+	for i := range batch {
+		nodes, stem := tree(batch[i : i+1])
+		if err := m.engine.forward(nodes, stem, func(_ int, logits []float32) error { return checked(i, logits) }); err != nil {
 			return err
 		}
 	}

@@ -2,10 +2,8 @@ package gguf
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -14,8 +12,7 @@ import (
 	"github.com/modellog/modellog/lm"
 )
 
-// The segments of a batch's tree make up its prefixes: whoever follows the engine's cache through the waves
-// finds in each sequence, at its leaf, exactly the prefix.
+// A tree has each beginning of its prefixes once, after what it goes on from, and what all begin with first.
 func TestTree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		stems := rapid.SliceOfN(rapid.SliceOfN(rapid.Int32Range(0, 2), 0, 30), 1, 4).Draw(t, "stems")
@@ -36,109 +33,89 @@ func TestTree(t *testing.T) {
 				prefixes = append(prefixes, p)
 			}
 		}
-		waves := tree(prefixes)
-		cache := map[int][]lm.Token{}
-		leaves := 0
-		for w, wave := range waves {
-			begun := map[int]bool{}
-			for _, s := range wave {
-				if len(cache[s.sequence]) != s.begin || s.end <= s.begin || begun[s.sequence] {
-					t.Fatalf("wave %d: %d tokens of sequence %d are known, and the segment is of %d to %d", w, len(cache[s.sequence]), s.sequence, s.begin, s.end)
-				}
-				begun[s.sequence] = true
-				cache[s.sequence] = append(slices.Clone(cache[s.sequence]), s.tokens[s.begin:s.end]...)
-				for i, l := range s.leaves {
-					if leaves++; w != len(waves)-1 {
-						t.Fatal("a leaf is not in the last wave")
-					}
-					if l.tokens <= s.begin || l.tokens > s.end || i > 0 && l.tokens <= s.leaves[i-1].tokens {
-						t.Fatalf("a prefix ends with token %d of a segment of %d to %d", l.tokens, s.begin, s.end)
-					}
-					if !slices.Equal(cache[s.sequence][:l.tokens], prefixes[l.prefix]) {
-						t.Fatalf("prefix %d is %v, want %v", l.prefix, cache[s.sequence][:l.tokens], prefixes[l.prefix])
-					}
-				}
-				if len(s.branches) == 0 && (len(s.leaves) == 0 || s.leaves[len(s.leaves)-1].tokens != s.end) {
-					t.Fatal("nothing goes on from a segment, and no prefix ends with it")
-				}
-			}
-			for _, s := range wave {
-				for _, b := range s.branches {
-					cache[b.sequence] = slices.Clone(cache[s.sequence][:b.tokens])
-				}
+		nodes, stem := tree(prefixes)
+		beginnings := map[string]bool{}
+		for _, p := range prefixes {
+			for n := range p {
+				beginnings[fmt.Sprint(p[:n+1])] = true
 			}
 		}
-		if leaves != len(prefixes) {
-			t.Fatalf("%d of %d prefixes are read", leaves, len(prefixes))
+		if len(nodes) != len(beginnings) {
+			t.Fatalf("%d nodes for %d beginnings", len(nodes), len(beginnings))
 		}
-		if n, least := treeTokens(waves)+passTokens*(len(waves)-1), leastCost(prefixes); n != least {
-			t.Fatalf("a tree of %d tokens in %d waves, where the cheapest costs %d", treeTokens(waves), len(waves), least)
+		text := make([][]lm.Token, len(nodes))
+		ends := 0
+		for i, n := range nodes {
+			if n.parent >= i || n.parent < 0 != (n.depth == 0) {
+				t.Fatalf("node %d at depth %d is after node %d", i, n.depth, n.parent)
+			}
+			if n.parent >= 0 {
+				text[i] = slices.Clone(text[n.parent])
+			}
+			if text[i] = append(text[i], n.token); len(text[i]) != n.depth+1 || !beginnings[fmt.Sprint(text[i])] {
+				t.Fatalf("node %d at depth %d ends %v", i, n.depth, text[i])
+			}
+			delete(beginnings, fmt.Sprint(text[i]))
+			if n.prefix < 0 {
+				continue
+			}
+			if ends++; !slices.Equal(text[i], prefixes[n.prefix]) {
+				t.Fatalf("node %d ends %v and not %v", i, text[i], prefixes[n.prefix])
+			}
+		}
+		if ends != len(prefixes) {
+			t.Fatalf("%d of %d prefixes end in the tree", ends, len(prefixes))
+		}
+		common := len(prefixes[0])
+		for _, p := range prefixes {
+			common = min(common, alike(p, prefixes[0]))
+		}
+		if stem != common {
+			t.Fatalf("the stem is %d tokens, and %d are common", stem, common)
+		}
+		for i, n := range nodes[:stem] {
+			if n.depth != i {
+				t.Fatalf("node %d of the stem is at depth %d", i, n.depth)
+			}
 		}
 	})
-	if n := len(tree(nil)); n != 0 {
-		t.Errorf("of nothing there are %d waves", n)
+	if nodes, stem := tree(nil); len(nodes) != 0 || stem != 0 {
+		t.Errorf("of nothing there are %d nodes and a stem of %d", len(nodes), stem)
 	}
 }
 
-// leastCost tries every choice of what is read once, and returns what the cheapest costs.
-func leastCost(prefixes [][]lm.Token) int {
-	stems := map[string][]lm.Token{} // what two or more begin with, and go on differently or end
-	for i, p := range prefixes {
-		for _, q := range prefixes[:i] {
-			if n := alike(p, q); n > 0 {
-				stems[fmt.Sprint(p[:n])] = p[:n]
+// What a token sees is what it goes on from, as far back as the window and the chunk let it.
+func TestSeen(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var nodes []node
+		for i := range rapid.IntRange(1, 40).Draw(t, "nodes") {
+			n := node{parent: rapid.IntRange(-1, i-1).Draw(t, "parent")}
+			if n.parent >= 0 {
+				n.depth = nodes[n.parent].depth + 1
 			}
+			nodes = append(nodes, n)
 		}
-	}
-	all := slices.Collect(maps.Values(stems))
-	least := math.MaxInt
-	for choice := range 1 << len(all) {
-		type part struct {
-			end   string // the tokens up to its end
-			begin int
-			leaf  bool
-		}
-		type end struct {
-			prefix []lm.Token
-			begin  int
-		}
-		var ends []end
-		read := map[part]bool{}
-		waves := 0
-		for _, p := range prefixes {
-			var cuts []int
-			for i, s := range all {
-				if choice>>i&1 == 1 && alike(s, p) == len(s) {
-					cuts = append(cuts, len(s))
+		pass := rapid.IntRange(1, len(nodes)).Draw(t, "pass")
+		cells := len(nodes) + rapid.IntRange(0, 3).Draw(t, "padding")
+		c := treeCache{held: &held{nodes: nodes, pass: pass}, window: rapid.IntRange(1, 20).Draw(t, "window"), chunk: rapid.IntRange(0, 5).Draw(t, "chunk")}
+		mask := c.seen(cells, pass)
+		for i := range pass {
+			of := len(nodes) - pass + i
+			for j := range cells {
+				follows := false
+				for at := of; at >= 0; at = nodes[at].parent {
+					follows = follows || at == j
+				}
+				want := float32(math.Inf(-1))
+				if follows && nodes[of].depth-nodes[j].depth <= c.window && (c.chunk == 0 || nodes[j].depth/c.chunk == nodes[of].depth/c.chunk) {
+					want = 0
+				}
+				if got := mask[i*cells+j]; got != want {
+					t.Fatalf("token %d sees token %d as %v, want %v", of, j, got, want)
 				}
 			}
-			slices.Sort(cuts)
-			waves = max(waves, len(cuts))
-			from := 0
-			for _, c := range cuts {
-				read[part{fmt.Sprint(p[:c]), from, false}] = true
-				from = c
-			}
-			ends = append(ends, end{p, min(from, len(p)-1)})
 		}
-		if waves >= mostWaves {
-			continue
-		}
-		// A prefix ends in a longer one's segment where that has its last token.
-		for _, e := range ends {
-			if !slices.ContainsFunc(ends, func(longer end) bool {
-				return len(longer.prefix) > len(e.prefix) && alike(longer.prefix, e.prefix) == len(e.prefix) && longer.begin < len(e.prefix)
-			}) {
-				read[part{fmt.Sprint(e.prefix), e.begin, true}] = true
-			}
-		}
-		cost := waves * passTokens
-		for r := range read {
-			cost += strings.Count(r.end, " ") + 1 - r.begin
-		}
-		least = min(least, cost)
-	}
-	return least
+	})
 }
 
 // questions are prefixes of a long text with different ends, and others: made of the model's own tokens.
@@ -178,8 +155,8 @@ func TestSharedPrefixes(t *testing.T) {
 				if n := m.Batch(prefixes); n != len(prefixes) {
 					t.Errorf("%d of %d prefixes are read together", n, len(prefixes))
 				}
-				if waves := tree(prefixes); len(waves) < 2 {
-					t.Fatalf("%d waves", len(waves))
+				if _, stem := tree(prefixes); tokens > 512 && stem <= m.chunk {
+					t.Fatalf("the stem of %d tokens goes through at once", stem)
 				}
 				together, again, alone := make([][]float32, len(prefixes)), make([][]float32, len(prefixes)), make([][]float32, len(prefixes))
 				read := func(prefixes [][]lm.Token, to [][]float32) {
@@ -216,7 +193,7 @@ func TestSharedPrefixes(t *testing.T) {
 	}
 }
 
-// All prefixes of a text go through the model as one segment for each batch, whatever their order, and agree with those
+// All prefixes of a text go through the model as one text for each batch, whatever their order, and agree with those
 // read one by one.
 func TestNestedPrefixes(t *testing.T) {
 	for _, r := range modeltest.All {
@@ -288,7 +265,8 @@ func BenchmarkPair(b *testing.B) {
 					}
 					tokens := 0
 					for part := range slices.Chunk(pair, size) {
-						tokens += treeTokens(tree(part))
+						nodes, _ := tree(part)
+						tokens += len(nodes)
 					}
 					for b.Loop() {
 						if err := m.Read(b.Context(), pair, func(int, lm.Distribution) error { return nil }); err != nil {
@@ -313,12 +291,12 @@ func BenchmarkPass(b *testing.B) {
 			}
 			for _, n := range []int{1, 8, 32, 64, 128, 256} {
 				b.Run(fmt.Sprintf("tokens=%d", n), func(b *testing.B) {
-					stem := segment{tokens: make([]lm.Token, n), end: n}
+					nodes := make([]node, n)
+					for i := range nodes {
+						nodes[i] = node{parent: i - 1, depth: i, prefix: -1}
+					}
 					for b.Loop() {
-						if err := m.engine.forward(nil, [][]segment{{stem}}, nil); err != nil {
-							b.Fatal(err)
-						}
-						if err := m.engine.model.Config().Cache.Remove(0, 0, math.MaxInt32); err != nil {
+						if err := m.engine.forward(nodes, n, nil); err != nil {
 							b.Fatal(err)
 						}
 					}
