@@ -2,8 +2,10 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/shirou/gopsutil/v4/process"
 )
@@ -26,11 +28,17 @@ func processorTime(ctx context.Context, pids ...int) (seconds float64, ok bool) 
 // it began or, this one, since [forgetPeak]; ok is false where the system does not tell.
 func peakMemory(ctx context.Context, pids ...int) (bytes float64, ok bool) {
 	return sum(ctx, pids, func(p *process.Process) (float64, bool) {
-		m, err := p.MemoryInfoWithContext(ctx)
-		if err != nil || m.HWM == 0 {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Pid))
+		if err != nil {
 			return 0, false
 		}
-		return float64(m.HWM), true
+		for line := range strings.Lines(string(status)) {
+			var kB float64
+			if _, err := fmt.Sscanf(line, "VmHWM: %f kB", &kB); err == nil {
+				return kB * 1024, true
+			}
+		}
+		return 0, false
 	})
 }
 
