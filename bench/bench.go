@@ -326,6 +326,9 @@ func Interleave(ctx context.Context, contestants []Contestant, times int, rest t
 				return out, ctx.Err()
 			case <-time.After(rest):
 			}
+			if ctx.Err() != nil { // both were ready
+				return out, ctx.Err()
+			}
 			before, told := processorTime(ctx, m.Processes()...)
 			p, err := m.Run(ctx)
 			if ctx.Err() != nil {
