@@ -2,6 +2,7 @@ package inference
 
 import (
 	"context"
+	"errors"
 	"math/big"
 	"os"
 	"os/exec"
@@ -168,6 +169,25 @@ func TestDisagreement(t *testing.T) {
 		if got := disagreement(a, c.b); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
 			t.Errorf("%+v: %q, want %q", c.b, got, c.want)
 		}
+	}
+}
+
+// Work that becomes quick when nearly 50 ms are over has a time all the same.
+func TestShortest(t *testing.T) {
+	calls := 0
+	got, err := shortest(func() error {
+		if calls++; calls == 1 {
+			for begin := processor(); processor() < begin+0.0498; {
+			}
+		}
+		return nil
+	})
+	if err != nil || got <= 0 || got > 0.05 {
+		t.Errorf("%g, %v", got, err)
+	}
+	failure := errors.New("no")
+	if _, err := shortest(func() error { return failure }); err != failure {
+		t.Errorf("%v", err)
 	}
 }
 

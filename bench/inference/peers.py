@@ -45,14 +45,16 @@ def processor():
 def shortest(work, least=0.05):
     """The last result of work, and the least seconds that it took, in batches of a millisecond or more."""
     best, total, batch = float("inf"), 0.0, 1
-    while total < least:
+    while total < least or best == float("inf"):
         begin = processor()
         for _ in range(batch):
             result = work()
         seconds = processor() - begin
-        best, total = min(best, seconds / batch), total + seconds
+        total += seconds
         if seconds < 0.001:
-            best, batch = float("inf"), 4 * batch
+            batch *= 4
+            continue
+        best = min(best, seconds / batch)
     return result, best
 
 
@@ -374,7 +376,7 @@ def main(answers):
     resource.setrlimit(resource.RLIMIT_AS, (args.memory, args.memory))
 
     def say(message):
-        print(json.dumps(message), file=answers, flush=True)
+        print(json.dumps(message, allow_nan=False), file=answers, flush=True)
 
     with open(args.theory, encoding="utf-8") as f:
         theory = json.load(f)
