@@ -92,22 +92,22 @@ func NewCircumstances(command, version string, threads int) Circumstances {
 
 // WriteText writes reports for reading.
 func WriteText(w io.Writer, c Circumstances, reports []*Report) error {
-	p := &printer{w: w}
-	p.f("%s, %s\n", c.Command, c.Started.Format(time.RFC3339))
-	p.f("modellog %s, %s, engine %s; %s\n", c.Program.Version, c.Program.Go, c.Program.Engine, strings.Join(c.Versions, ", "))
-	p.f("%s/%s, %s, %d threads each, load average before %s\n", c.Machine.OS, c.Machine.Arch, c.Machine.CPU, c.Threads, c.Load)
-	p.f("processor features %s\n", strings.Join(c.Machine.Features, " "))
+	p := &Printer{W: w}
+	p.F("%s, %s\n", c.Command, c.Started.Format(time.RFC3339))
+	p.F("modellog %s, %s, engine %s; %s\n", c.Program.Version, c.Program.Go, c.Program.Engine, strings.Join(c.Versions, ", "))
+	p.F("%s/%s, %s, %d threads each, load average before %s\n", c.Machine.OS, c.Machine.Arch, c.Machine.CPU, c.Threads, c.Load)
+	p.F("processor features %s\n", strings.Join(c.Machine.Features, " "))
 	for _, r := range reports {
 		weights := ""
 		if r.Model.Precision == "exact" {
 			weights = fmt.Sprintf(", %.0f MB of weights", 4*float64(r.Model.Parameters)/1e6)
 		}
-		p.f("\n%s (%s, %s precision%s): %d events after %d distinct prefixes of %d tokens, %d of them read by modellog\n", r.Model.Name, r.Model.Quantization, r.Model.Precision, weights, r.Suite.Events, len(r.Suite.Prefixes), r.Suite.Tokens, r.Suite.Read)
+		p.F("\n%s (%s, %s precision%s): %d events after %d distinct prefixes of %d tokens, %d of them read by modellog\n", r.Model.Name, r.Model.Quantization, r.Model.Precision, weights, r.Suite.Events, len(r.Suite.Prefixes), r.Suite.Tokens, r.Suite.Read)
 		if r.Ended != "" {
-			p.f("  not all passes: %s\n", r.Ended)
+			p.F("  not all passes: %s\n", r.Ended)
 		}
-		p.f("  %-58s %6s %8s %8s %7s %7s %7s %7s   %s\n", "", "passes", "shortest", "prefixes", "× the", "least", "× the", "peak", "difference in log P")
-		p.f("  %-58s %6s %8s %8s %7s %7s %7s %7s   %s\n", "", "", "s", "per s", "first", "CPU s", "first", "MB", "most, mean, of")
+		p.F("  %-58s %6s %8s %8s %7s %7s %7s %7s   %s\n", "", "passes", "shortest", "prefixes", "× the", "least", "× the", "peak", "difference in log P")
+		p.F("  %-58s %6s %8s %8s %7s %7s %7s %7s   %s\n", "", "", "s", "per s", "first", "CPU s", "first", "MB", "most, mean, of")
 		for _, m := range r.Measured {
 			why, d := r.missing(m)
 			if why != "" {
@@ -135,26 +135,28 @@ func WriteText(w io.Writer, c Circumstances, reports []*Report) error {
 			if m.Err != nil {
 				difference += "; then it failed: " + m.Err.Error()
 			}
-			p.f("  %-26s %-31s %6d %8.2f %8.1f %7s %7s %7s %7s   %s\n", m.Name(), m.Setting(), len(m.Seconds), m.Best(), float64(len(r.Suite.Prefixes))/m.Best(), ratio, cpu, ratioCPU, peak, difference)
+			p.F("  %-26s %-31s %6d %8.2f %8.1f %7s %7s %7s %7s   %s\n", m.Name(), m.Setting(), len(m.Seconds), m.Best(), float64(len(r.Suite.Prefixes))/m.Best(), ratio, cpu, ratioCPU, peak, difference)
 		}
 		for _, s := range r.absent() {
-			p.f("  %-26s missing: %s\n", s.Name, s.Why)
+			p.F("  %-26s missing: %s\n", s.Name, s.Why)
 		}
 	}
 	for _, s := range c.Missing {
-		p.f("\n%s is missing: %s\n", s.Name, s.Why)
+		p.F("\n%s is missing: %s\n", s.Name, s.Why)
 	}
-	return p.err
+	return p.Err
 }
 
-type printer struct {
-	w   io.Writer
-	err error
+// Printer writes formatted text, and nothing more after an error.
+type Printer struct {
+	W   io.Writer
+	Err error // the first
 }
 
-func (p *printer) f(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format, args...)
+// F writes as [fmt.Fprintf] does.
+func (p *Printer) F(format string, args ...any) {
+	if p.Err == nil {
+		_, p.Err = fmt.Fprintf(p.W, format, args...)
 	}
 }
 
@@ -174,18 +176,18 @@ func WriteCSV(w io.Writer, c Circumstances, reports []*Report) error {
 			}
 			compared := []string{"", "", ""}
 			if d != nil {
-				compared = []string{strconv.Itoa(d.Compared), number(d.Most), number(d.Mean)}
+				compared = []string{strconv.Itoa(d.Compared), Number(d.Most), Number(d.Mean)}
 			}
 			for i, s := range m.Seconds {
 				cpu := ""
 				if len(m.CPU) == len(m.Seconds) {
-					cpu = number(m.CPU[i])
+					cpu = Number(m.CPU[i])
 				}
 				peak := ""
 				if m.Peak > 0 {
 					peak = strconv.FormatFloat(m.Peak, 'f', 0, 64)
 				}
-				lines = append(lines, slices.Concat(of, []string{m.Name(), m.Setting(), strconv.Itoa(i + 1), number(s), cpu, peak}, compared, []string{""}))
+				lines = append(lines, slices.Concat(of, []string{m.Name(), m.Setting(), strconv.Itoa(i + 1), Number(s), cpu, peak}, compared, []string{""}))
 			}
 		}
 		for _, s := range r.absent() {
@@ -198,17 +200,25 @@ func WriteCSV(w io.Writer, c Circumstances, reports []*Report) error {
 	return out.WriteAll(lines)
 }
 
-func number(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+// Number is how a figure stands in a CSV file.
+func Number(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
-// Save writes both forms into a folder, as name.txt and name.csv, in the place of what an
-// earlier run wrote.
+// Save writes reports into a folder as name.txt and name.csv.
 func Save(dir, name string, c Circumstances, reports []*Report) error {
+	return SaveForms(dir, name,
+		func(w io.Writer) error { return WriteText(w, c, reports) },
+		func(w io.Writer) error { return WriteCSV(w, c, reports) })
+}
+
+// SaveForms writes results in both forms into a folder, as name.txt and name.csv, in the place of what an
+// earlier run wrote.
+func SaveForms(dir, name string, text, csv func(io.Writer) error) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	for ending, write := range map[string]func(io.Writer, Circumstances, []*Report) error{".txt": WriteText, ".csv": WriteCSV} {
+	for ending, write := range map[string]func(io.Writer) error{".txt": text, ".csv": csv} {
 		var b bytes.Buffer
-		if err := write(&b, c, reports); err != nil {
+		if err := write(&b); err != nil {
 			return err
 		}
 		if err := renameio.WriteFile(filepath.Join(dir, name+ending), b.Bytes(), 0o644); err != nil {

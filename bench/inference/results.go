@@ -1,18 +1,13 @@
 package inference
 
 import (
-	"bytes"
 	"encoding/csv"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/google/renameio/v2"
 
 	"github.com/modellog/modellog/bench"
 )
@@ -59,19 +54,19 @@ func (r *Results) Comparisons() []*Comparison {
 
 // WriteText writes results for reading: the best of each theory, the largest of each family, then all lines.
 func (r *Results) WriteText(w io.Writer, c bench.Circumstances, o Options) error {
-	p := &printer{w: w}
-	p.f("%s, %s\n", c.Command, c.Started.Format(time.RFC3339))
-	p.f("modellog %s, %s; %s\n", c.Program.Version, c.Program.Go, strings.Join(r.Versions, ", "))
-	p.f("%s/%s, %s, one thread each, load average before %s\n", c.Machine.OS, c.Machine.Arch, c.Machine.CPU, c.Load)
-	p.f("seed %d, %v and %d MiB for each program and theory, shortest of up to %d passes\n", o.Seed, o.Limits.Time, o.Limits.Memory>>20, o.Repeats)
+	p := &bench.Printer{W: w}
+	p.F("%s, %s\n", c.Command, c.Started.Format(time.RFC3339))
+	p.F("modellog %s, %s; %s\n", c.Program.Version, c.Program.Go, strings.Join(r.Versions, ", "))
+	p.F("%s/%s, %s, one thread each, load average before %s\n", c.Machine.OS, c.Machine.Arch, c.Machine.CPU, c.Load)
+	p.F("seed %d, %v and %d MiB for each program and theory, shortest of up to %d passes\n", o.Seed, o.Limits.Time, o.Limits.Memory>>20, o.Repeats)
 	if r.Ended != "" {
-		p.f("not all was measured: %s\n", r.Ended)
+		p.F("not all was measured: %s\n", r.Ended)
 	}
 	for _, s := range r.Skipped {
-		p.f("%s is missing: %s\n", s.Name, s.Why)
+		p.F("%s is missing: %s\n", s.Name, s.Why)
 	}
-	p.f("\nThe fastest of the peers beside modellog, and how many times longer it takes\n")
-	p.f("%-9s %-18s %7s %8s | %10s %10s %7s  %-32s | %10s %10s %7s  %s\n", "family", "theory", "vars", "factors", "compile+", "best peer", "×", "", "recount", "best peer", "×", "")
+	p.F("\nThe fastest of the peers beside modellog, and how many times longer it takes\n")
+	p.F("%-9s %-18s %7s %8s | %10s %10s %7s  %-32s | %10s %10s %7s  %s\n", "family", "theory", "vars", "factors", "compile+", "best peer", "×", "", "recount", "best peer", "×", "")
 	for _, x := range r.Comparisons() {
 		a := []string{"–", "–", "–", ""}
 		b := []string{"–", "–", "–", ""}
@@ -86,38 +81,38 @@ func (r *Results) WriteText(w io.Writer, c bench.Circumstances, o Options) error
 			compile, recount := x.ratios()
 			a[2], b[2] = fmt.Sprintf("%.2f", compile), fmt.Sprintf("%.1f", recount)
 		}
-		p.f("%-9s %-18s %7d %8d | %10s %10s %7s  %-32s | %10s %10s %7s  %s\n", x.Theory.Family, x.Theory.Name, x.Theory.Vars, len(x.Theory.Clauses)+len(x.Theory.Exactly),
+		p.F("%-9s %-18s %7d %8d | %10s %10s %7s  %-32s | %10s %10s %7s  %s\n", x.Theory.Family, x.Theory.Name, x.Theory.Vars, len(x.Theory.Clauses)+len(x.Theory.Exactly),
 			a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3])
 	}
-	p.f("\nThe largest theory of each family that each program counted\n")
+	p.F("\nThe largest theory of each family that each program counted\n")
 	names := []string{Own}
 	for _, l := range r.Lines {
 		if !slices.Contains(names, l.Name) {
 			names = append(names, l.Name)
 		}
 	}
-	p.f("%-9s", "family")
+	p.F("%-9s", "family")
 	for _, n := range names {
-		p.f(" %-18s", n)
+		p.F(" %-18s", n)
 	}
-	p.f("\n")
+	p.F("\n")
 	for _, f := range o.Families {
-		p.f("%-9s", f.Name)
+		p.F("%-9s", f.Name)
 		for _, n := range names {
-			p.f(" %-18s", r.largest(f.Name, n))
+			p.F(" %-18s", r.largest(f.Name, n))
 		}
-		p.f(" %s\n", f.About)
+		p.F(" %s\n", f.About)
 	}
-	p.f("\nAll of them\n")
-	p.f("%-18s %-34s %6s %10s %10s %9s  %s\n", "theory", "", "passes", "compile+", "recount", "size", "")
+	p.F("\nAll of them\n")
+	p.F("%-18s %-34s %6s %10s %10s %9s  %s\n", "theory", "", "passes", "compile+", "recount", "size", "")
 	for _, l := range r.Lines {
 		if len(l.Seconds) == 0 || l.Answer == nil {
-			p.f("%-18s %-34s missing: %s\n", l.Theory.Name, l.who(), l.Why)
+			p.F("%-18s %-34s missing: %s\n", l.Theory.Name, l.who(), l.Why)
 			continue
 		}
-		p.f("%-18s %-34s %6d %10s %10s %9d  %s\n", l.Theory.Name, l.who(), len(l.Seconds), duration(l.Best()), duration(l.Answer.Recount), l.Answer.Size, l.Why)
+		p.F("%-18s %-34s %6d %10s %10s %9d  %s\n", l.Theory.Name, l.who(), len(l.Seconds), duration(l.Best()), duration(l.Answer.Recount), l.Answer.Size, l.Why)
 	}
-	return p.err
+	return p.Err
 }
 
 func (l *Line) who() string {
@@ -137,26 +132,14 @@ func (r *Results) largest(family, name string) string {
 	return largest
 }
 
-type printer struct {
-	w   io.Writer
-	err error
-}
-
-func (p *printer) f(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format, args...)
-	}
-}
-
 // WriteCSV writes a row for each program, setting and theory.
 func (r *Results) WriteCSV(w io.Writer, c bench.Circumstances, o Options) error {
-	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 	rows := [][]string{{"date", "version", "cpu", "seed", "family", "theory", "vars", "clauses", "thresholds", "program", "setting", "passes", "compile_and_count_seconds", "recount_seconds", "size", "wmc", "models", "missing"}}
 	for _, l := range r.Lines {
 		row := []string{c.Started.Format(time.RFC3339), c.Program.Version, c.Machine.CPU, strconv.FormatUint(o.Seed, 10), l.Theory.Family, l.Theory.Name, strconv.Itoa(l.Theory.Vars),
 			strconv.Itoa(len(l.Theory.Clauses)), strconv.Itoa(len(l.Theory.Exactly)), l.Name, l.Setting, strconv.Itoa(len(l.Seconds)), "", "", "", "", "", l.Why}
 		if a := l.Answer; a != nil && len(l.Seconds) > 0 {
-			row[12], row[13], row[14], row[15] = number(l.Best()), number(a.Recount), strconv.Itoa(a.Size), strconv.FormatFloat(a.WMC[0], 'g', 12, 64)
+			row[12], row[13], row[14], row[15] = bench.Number(l.Best()), bench.Number(a.Recount), strconv.Itoa(a.Size), strconv.FormatFloat(a.WMC[0], 'g', 12, 64)
 			if len(a.Models) <= 40 {
 				row[16] = a.Models
 			}
@@ -168,17 +151,7 @@ func (r *Results) WriteCSV(w io.Writer, c bench.Circumstances, o Options) error 
 
 // Save writes both forms into a folder, as exact.txt and exact.csv, in the place of what an earlier run wrote.
 func (r *Results) Save(dir string, c bench.Circumstances, o Options) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	for ending, write := range map[string]func(io.Writer, bench.Circumstances, Options) error{".txt": r.WriteText, ".csv": r.WriteCSV} {
-		var b bytes.Buffer
-		if err := write(&b, c, o); err != nil {
-			return err
-		}
-		if err := renameio.WriteFile(filepath.Join(dir, "exact"+ending), b.Bytes(), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	return bench.SaveForms(dir, "exact",
+		func(w io.Writer) error { return r.WriteText(w, c, o) },
+		func(w io.Writer) error { return r.WriteCSV(w, c, o) })
 }

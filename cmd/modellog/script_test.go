@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/internal/modeltest/servers"
 	"github.com/modellog/modellog/lm/store"
 )
 
@@ -167,38 +168,19 @@ func ask(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // openaiServer starts a real server of OpenAI's protocol with the weights of $SMOLLM, and sets a variable to its
-// address: openai llama-server|llama-cpp-python VARIABLE. See lm/openai/testserver.
+// address: openai llama-server|llama-cpp-python VARIABLE.
 func openaiServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: openai llama-server|llama-cpp-python VARIABLE")
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	ts.Check(err)
-	_, port, _ := net.SplitHostPort(free.Addr().String())
-	free.Close()
-	script, err := filepath.Abs("../../lm/openai/testserver/llamaserver.py")
-	ts.Check(err)
-	command := []string{script, ts.Getenv("SMOLLM"), port, "1", "small"}
-	if args[0] == "llama-cpp-python" {
-		command = []string{"-m", "llama_cpp.server", "--model", ts.Getenv("SMOLLM"), "--port", port, "--n_threads", "1", "--n_threads_batch", "1", "--n_ctx", "512", "--logits_all", "true"}
+	alias := "small"
+	if args[0] == servers.LlamaCppPython {
+		alias = ""
 	}
-	server := exec.Command(os.Getenv("MODELLOG_LLAMA_CPP"), command...)
-	ts.Check(server.Start())
-	ts.Defer(func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
-	})
-	address := "http://127.0.0.1:" + port
-	for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		if resp, err := http.Get(address + "/v1/models"); err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				ts.Setenv(args[1], address)
-				return
-			}
-		}
-	}
-	ts.Fatalf("the server does not answer")
+	s, err := servers.StartLlama(args[0], ts.Getenv("SMOLLM"), alias)
+	ts.Check(err)
+	ts.Defer(s.Kill)
+	ts.Setenv(args[1], s.URL())
 }
 
 // noKey looks for the key that $MODELLOG_OPENAI_KEY has in the files below a folder.

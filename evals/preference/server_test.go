@@ -1,7 +1,6 @@
 package preference
 
 import (
-	"bytes"
 	"context"
 	"net"
 	"net/http"
@@ -9,76 +8,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/ollama/ollama/api"
 
 	"github.com/modellog/modellog/evals/answers"
 	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/internal/modeltest/servers"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/lm/ollama"
 	"github.com/modellog/modellog/lm/openai"
 )
 
-// startServer starts a program that serves on a free port, and waits until a page of it is there.
-func startServer(t *testing.T, page string, command func(address, port string) *exec.Cmd) (address string) {
-	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := free.Addr().String()
-	_, port, _ := net.SplitHostPort(at)
-	free.Close()
-	cmd := command(at, port)
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a server may start others
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = cmd.Wait() // it is killed, so there is always an error
-	}()
-	t.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		<-done
-	})
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if resp, err := http.Get("http://" + at + page); err == nil {
-			resp.Body.Close()
-			return at
-		}
-		select {
-		case <-done:
-			t.Fatalf("the server ended at once:\n%s", log.String())
-		default:
-		}
-		if time.Now().After(end) {
-			t.Fatal("the server does not answer")
-		}
-	}
-}
-
 // Chains of thought of an OpenAI-compatible server, llama-cpp-python's.
 func TestCoTOfOpenAI(t *testing.T) {
-	python := os.Getenv("MODELLOG_LLAMA_CPP")
-	if python == "" {
-		t.Skip("MODELLOG_LLAMA_CPP does not name a Python with llama-cpp-python[server] (pip install 'llama-cpp-python[server]')")
-	}
-	path, err := filepath.Abs(modeltest.SmolLM.Path(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := startServer(t, "/v1/models", func(_, port string) *exec.Cmd {
-		return exec.Command(python, "-m", "llama_cpp.server", "--model", path, "--model_alias", "small", "--port", port, "--n_threads", "1", "--n_ctx", "512")
-	})
+	s := servers.Llama(t, servers.LlamaCppPython, modeltest.SmolLM, "small", "--logits_all", "false")
 	testServed(t, func(ctx context.Context, _ string) (lm.Model, error) {
-		return openai.Open(ctx, "http://"+at, "", openai.Options{})
+		return openai.Open(ctx, s.URL(), "", openai.Options{})
 	})
 }
 
@@ -95,13 +41,17 @@ func TestCoTOfOllama(t *testing.T) {
 	}
 	defer f.Close()
 	dir := t.TempDir()
-	at := startServer(t, "/", func(address, _ string) *exec.Cmd {
+	s, err := servers.Start("/", func(host, port string) *exec.Cmd {
 		cmd := exec.Command(program, "serve")
-		cmd.Env = append(os.Environ(), "HOME="+dir, "OLLAMA_HOST="+address, "OLLAMA_MODELS="+filepath.Join(dir, "models"), "OLLAMA_NUM_PARALLEL=1")
+		cmd.Env = append(os.Environ(), "HOME="+dir, "OLLAMA_HOST="+net.JoinHostPort(host, port), "OLLAMA_MODELS="+filepath.Join(dir, "models"), "OLLAMA_NUM_PARALLEL=1")
 		return cmd
 	})
-	t.Setenv("OLLAMA_HOST", at)
-	client := api.NewClient(&url.URL{Scheme: "http", Host: at}, http.DefaultClient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	t.Setenv("OLLAMA_HOST", s.Address)
+	client := api.NewClient(&url.URL{Scheme: "http", Host: s.Address}, http.DefaultClient)
 	digest := "sha256:" + r.SHA256
 	if err := client.CreateBlob(t.Context(), digest, f); err != nil {
 		t.Fatal(err)

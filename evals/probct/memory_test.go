@@ -28,6 +28,7 @@ func (h *heap) look() {
 		return
 	}
 	runtime.GC()
+	runtime.GC() // what a sync.Pool holds, as those of Parquet's writer do, outlives the first
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	h.most = max(h.most, m.HeapAlloc)

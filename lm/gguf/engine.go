@@ -148,7 +148,7 @@ func (e *engine) forward(nodes []node, stem int, row func(prefix int, logits []f
 	}()
 	for len(nodes) > 0 {
 		// The weights of the output head go through the processor's caches for each pass with outputs: what does not
-		// go through at once is the stem, which has none.
+		// go through at once is the stem, where few prefixes end or none.
 		n := min(len(nodes), e.chunk)
 		if n < len(nodes) && stem > 0 {
 			n = min(n, stem)
@@ -176,8 +176,8 @@ func (e *engine) forget() error {
 	return e.model.Config().Cache.Remove(0, 0, math.MaxInt32)
 }
 
-// run has the engine compute tokens, which go on from what the cache holds, and hands the logits at each of the outputs to row, one after the other. Where there
-// are none, the keys and values are computed and nothing after them.
+// run has the engine compute tokens, which go on from what the cache holds, and hands the logits at each of the
+// outputs to row, one after the other. Where there are none, the keys and values are computed and nothing after them.
 func (e *engine) run(nodes []node, outputs []int32, row func(output int, logits []float32) error) error {
 	ctx := e.model.Backend().NewContext()
 	defer ctx.Close()

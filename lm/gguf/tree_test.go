@@ -175,7 +175,7 @@ func TestSharedPrefixes(t *testing.T) {
 				}
 				for i := range prefixes {
 					worst := 0.0
-					a, b := logSoftmax(together[i]), logSoftmax(alone[i])
+					a, b := modeltest.LogSoftmax(together[i]), modeltest.LogSoftmax(alone[i])
 					for k := range a {
 						if b[k] > -12 {
 							worst = max(worst, math.Abs(a[k]-b[k]))
@@ -211,7 +211,7 @@ func TestNestedPrefixes(t *testing.T) {
 			read := 0
 			if err := m.Read(t.Context(), prefixes, func(i int, d lm.Distribution) error {
 				if read++; i%9 == 0 {
-					together[i] = logSoftmax(d.Logits)
+					together[i] = modeltest.LogSoftmax(d.Logits)
 				}
 				return nil
 			}); err != nil {
@@ -219,7 +219,7 @@ func TestNestedPrefixes(t *testing.T) {
 			}
 			for i, of := range together {
 				if err := m.Read(t.Context(), prefixes[i:i+1], func(_ int, d lm.Distribution) error {
-					for k, p := range logSoftmax(d.Logits) {
+					for k, p := range modeltest.LogSoftmax(d.Logits) {
 						if p > -12 && math.Abs(p-of[k]) > 0.01 {
 							t.Errorf("after %d tokens, token %d has %v together and %v alone", len(prefixes[i]), k, of[k], p)
 							break
@@ -235,19 +235,6 @@ func TestNestedPrefixes(t *testing.T) {
 			}
 		})
 	}
-}
-
-func logSoftmax(logits []float32) []float64 {
-	top := float64(slices.Max(logits))
-	sum := 0.0
-	for _, l := range logits {
-		sum += math.Exp(float64(l) - top)
-	}
-	out := make([]float64, len(logits))
-	for i, l := range logits {
-		out[i] = float64(l) - top - math.Log(sum)
-	}
-	return out
 }
 
 // BenchmarkPair reads two questions that follow one text of 150 tokens, together and one by one, and reports how

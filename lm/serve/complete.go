@@ -291,7 +291,7 @@ func (a *answering) choice(in *input, index int) (c choice, at int) {
 		c.Text = in.text
 	}
 	if a.logProbs != none {
-		c.LogProbs = &logProbs{Tokens: []string{}, TokenLogProbs: []*float64{}, TopLogProbs: []*ranking{}, TextOffset: []int{}}
+		c.LogProbs = noLogProbs()
 		if a.echo {
 			at = c.LogProbs.add(a.model, cut(in.entries[in.bos:], a.logProbs), 0, a.tokensAsIDs)
 		}
@@ -303,6 +303,28 @@ func (a *answering) choice(in *input, index int) (c choice, at int) {
 		c.PromptTokens = in.tokens
 	}
 	return c, at
+}
+
+// noLogProbs are those of no token, which are empty lists in JSON.
+func noLogProbs() *logProbs {
+	return &logProbs{Tokens: []string{}, TokenLogProbs: []*float64{}, TopLogProbs: []*ranking{}, TextOffset: []int{}}
+}
+
+// extend adds what was written to a choice, of which so many characters are known, and returns how many are then.
+func (a *answering) extend(c *choice, text string, entries []entry, finish lm.Finish, at int) int {
+	c.Text += text
+	if c.LogProbs != nil {
+		at = c.LogProbs.add(a.model, entries, at, a.tokensAsIDs)
+	}
+	if a.returnTokens {
+		for _, e := range entries {
+			c.Tokens = append(c.Tokens, e.token)
+		}
+	}
+	if finish != "" {
+		c.Finish = &finish
+	}
+	return at
 }
 
 // cut leaves so many of the most probable tokens in each entry.
@@ -320,26 +342,13 @@ func (a *answering) whole() error {
 	for _, in := range a.inputs {
 		for i := range a.n {
 			c, at := a.choice(in, len(a.head.Choices))
-			var text strings.Builder
 			err := a.write(in, i, func(part string, entries []entry, finish lm.Finish) error {
-				text.WriteString(part)
-				if c.LogProbs != nil {
-					at = c.LogProbs.add(a.model, entries, at, a.tokensAsIDs)
-				}
-				for _, e := range entries {
-					if a.returnTokens {
-						c.Tokens = append(c.Tokens, e.token)
-					}
-				}
-				if finish != "" {
-					c.Finish = &finish
-				}
+				at = a.extend(&c, part, entries, finish, at)
 				return nil
 			})
 			if err != nil {
 				return err
 			}
-			c.Text += text.String()
 			a.head.Choices = append(a.head.Choices, c)
 		}
 	}
@@ -379,19 +388,11 @@ func (a *answering) streamed() error {
 					}
 				}
 				err := a.write(in, i, func(text string, entries []entry, finish lm.Finish) error {
-					c := choice{Index: c.Index, Text: text}
+					c := choice{Index: c.Index}
 					if a.logProbs != none {
-						c.LogProbs = &logProbs{Tokens: []string{}, TokenLogProbs: []*float64{}, TopLogProbs: []*ranking{}, TextOffset: []int{}}
-						at = c.LogProbs.add(a.model, entries, at, a.tokensAsIDs)
+						c.LogProbs = noLogProbs()
 					}
-					for _, e := range entries {
-						if a.returnTokens {
-							c.Tokens = append(c.Tokens, e.token)
-						}
-					}
-					if finish != "" {
-						c.Finish = &finish
-					}
+					at = a.extend(&c, text, entries, finish, at)
 					return part(c)
 				})
 				if err != nil {

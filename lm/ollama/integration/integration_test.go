@@ -97,7 +97,7 @@ func difference(t *testing.T, circumstances string, r modeltest.Reference, whole
 	t.Helper()
 	logprobs := make([][]float64, len(prefixes))
 	err := whole.Read(t.Context(), prefixes, func(i int, d lm.Distribution) error {
-		logprobs[i] = softmax(d.Logits)
+		logprobs[i] = modeltest.LogSoftmax(d.Logits)
 		return nil
 	})
 	if err != nil {
@@ -127,19 +127,6 @@ func difference(t *testing.T, circumstances string, r modeltest.Reference, whole
 	return most
 }
 
-func softmax(logits []float32) []float64 {
-	most := float64(slices.Max(logits))
-	var z float64
-	for _, l := range logits {
-		z += math.Exp(float64(l) - most)
-	}
-	out := make([]float64, len(logits))
-	for i, l := range logits {
-		out[i] = float64(l) - most - math.Log(z)
-	}
-	return out
-}
-
 // The embedded engine's result on the same weights lies in the server's
 // interval, widened by the two engines' difference: for P, C, the event's
 // probability, and WMC and ρ of formulas over the events.
@@ -162,12 +149,12 @@ func TestIntervals(t *testing.T) {
 // difference is that of the attention's rounding.
 func TestFlashAttention(t *testing.T) {
 	server(t)
-	s, err := start(t.Context(), t.TempDir())
+	s, err := start(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.kill()
-	t.Setenv("OLLAMA_HOST", s.address)
+	defer s.Kill()
+	t.Setenv("OLLAMA_HOST", s.Address)
 	for _, r := range modeltest.All {
 		s.create(t.Context(), t, serverName[r.Name], r, nil)
 		whole := embedded(t, r)
@@ -450,7 +437,7 @@ func TestHalvesOfCharacters(t *testing.T) {
 				}
 				var truth []float64
 				if err := whole.Read(t.Context(), [][]lm.Token{prompt}, func(_ int, d lm.Distribution) error {
-					truth = softmax(d.Logits)
+					truth = modeltest.LogSoftmax(d.Logits)
 					return nil
 				}); err != nil {
 					t.Fatal(err)
@@ -545,22 +532,22 @@ func TestLongPrefix(t *testing.T) {
 // what was read before.
 func TestServerDies(t *testing.T) {
 	server(t)
-	s, err := start(t.Context(), t.TempDir(), plainAttention)
+	s, err := start(t.TempDir(), plainAttention)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.kill()
+	defer s.Kill()
 	s.create(t.Context(), t, "smollm", modeltest.SmolLM, nil)
 	other := open(t, "smollm", ollama.Options{})
 	prefixes := modeltest.Prefixes(t, other)
 	want := readTop(t, other, prefixes)
 
-	t.Setenv("OLLAMA_HOST", s.address)
+	t.Setenv("OLLAMA_HOST", s.Address)
 	m := open(t, "smollm", ollama.Options{Parallel: 2})
 	read := 0
 	err = m.Read(t.Context(), prefixes, func(i int, d lm.Distribution) error {
 		if read++; read == 1 {
-			s.kill()
+			s.Kill()
 		}
 		for k, e := range d.Top[:5] {
 			if math.Abs(e.LogProb-want[i].Top[k].LogProb) > 0.001 {

@@ -5,7 +5,6 @@
 package integration_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -17,13 +16,12 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/ollama/ollama/api"
 
 	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/internal/modeltest/servers"
 	"github.com/modellog/modellog/lm/ollama"
 )
 
@@ -42,79 +40,27 @@ const odd = "odd"
 
 // instance is a running Ollama server with a folder of its own.
 type instance struct {
-	address string
-	client  *api.Client
-	cmd     *exec.Cmd
-	log     *lockedBuffer
-	done    chan struct{} // closed when the process is gone
+	*servers.Server
+	client *api.Client
 }
 
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-// start starts a server on a free port, with its models in dir and more in its
-// environment.
-func start(ctx context.Context, dir string, env ...string) (*instance, error) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+// start starts a server with its models in dir and more in its environment.
+func start(dir string, env ...string) (*instance, error) {
+	s, err := servers.Start("/", func(host, port string) *exec.Cmd {
+		cmd := exec.Command(os.Getenv("MODELLOG_OLLAMA"), "serve")
+		for _, v := range os.Environ() {
+			if !strings.HasPrefix(v, "OLLAMA_") && !strings.HasPrefix(v, "HOME=") {
+				cmd.Env = append(cmd.Env, v)
+			}
+		}
+		cmd.Env = append(cmd.Env, "HOME="+dir, "OLLAMA_HOST="+net.JoinHostPort(host, port), "OLLAMA_MODELS="+filepath.Join(dir, "models"), "OLLAMA_MAX_LOADED_MODELS=2")
+		cmd.Env = append(cmd.Env, env...)
+		return cmd
+	})
 	if err != nil {
 		return nil, err
 	}
-	address := free.Addr().String()
-	free.Close()
-	s := &instance{address: address, log: &lockedBuffer{}, done: make(chan struct{})}
-	s.client = api.NewClient(&url.URL{Scheme: "http", Host: address}, http.DefaultClient)
-	s.cmd = exec.Command(os.Getenv("MODELLOG_OLLAMA"), "serve")
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "OLLAMA_") && !strings.HasPrefix(v, "HOME=") {
-			s.cmd.Env = append(s.cmd.Env, v)
-		}
-	}
-	s.cmd.Env = append(s.cmd.Env, "HOME="+dir, "OLLAMA_HOST="+address, "OLLAMA_MODELS="+filepath.Join(dir, "models"), "OLLAMA_MAX_LOADED_MODELS=2")
-	s.cmd.Env = append(s.cmd.Env, env...)
-	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	// The server runs each model in a process of its own; a group lets
-	// them be ended together.
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
-	}
-	go func() {
-		defer close(s.done)
-		_ = s.cmd.Wait() // it is killed, so there is always an error
-	}()
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for s.client.Heartbeat(ctx) != nil {
-		select {
-		case <-s.done:
-			return nil, fmt.Errorf("the server ended at once:\n%s", s.log)
-		case <-ctx.Done():
-			s.kill()
-			return nil, fmt.Errorf("the server does not answer:\n%s", s.log)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	return s, nil
-}
-
-// kill ends the server and what it started, as a crash would.
-func (s *instance) kill() {
-	_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
-	<-s.done
+	return &instance{Server: s, client: api.NewClient(&url.URL{Scheme: "http", Host: s.Address}, http.DefaultClient)}, nil
 }
 
 // create makes a model of the weights of r.
@@ -152,7 +98,7 @@ func server(t *testing.T) *instance {
 		if shared.dir, shared.err = os.MkdirTemp("", "modellog-ollama-"); shared.err != nil {
 			return
 		}
-		if shared.instance, shared.err = start(context.Background(), shared.dir, plainAttention); shared.err != nil {
+		if shared.instance, shared.err = start(shared.dir, plainAttention); shared.err != nil {
 			return
 		}
 		for _, r := range modeltest.All {
@@ -170,7 +116,7 @@ func server(t *testing.T) *instance {
 	if shared.err != nil {
 		t.Fatal(shared.err)
 	}
-	t.Setenv("OLLAMA_HOST", shared.address)
+	t.Setenv("OLLAMA_HOST", shared.Address)
 	return shared.instance
 }
 
@@ -185,7 +131,7 @@ func TestMain(m *testing.M) {
 	slog.SetLogLoggerLevel(slog.LevelWarn) // the engine says a lot
 	code := m.Run()
 	if shared.instance != nil {
-		shared.kill()
+		shared.Kill()
 	}
 	if shared.dir != "" {
 		if err := os.RemoveAll(shared.dir); err != nil {

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/internal/modeltest/servers"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/lm/openai"
 )
 
 // llama-cpp-python's server writes.
 func TestGenerate(t *testing.T) {
-	m, err := openai.Open(t.Context(), start(t, python, modeltest.SmolLM, "small").address, "", openai.Options{})
+	m, err := openai.Open(t.Context(), servers.Llama(t, servers.LlamaCppPython, modeltest.SmolLM, "small").URL(), "", openai.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

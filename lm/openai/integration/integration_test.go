@@ -1,3 +1,7 @@
+// Package integration_test compares package openai, on real servers, with the
+// embedded engine on the same weights. The tests are skipped unless MODELLOG_LLAMA_CPP
+// names a Python that has lm/openai/testserver/requirements.txt; lm/openai/testserver/run
+// makes one and sets it. vLLM, which needs a PyTorch of its own, is not among them.
 package integration_test
 
 import (
@@ -16,6 +20,7 @@ import (
 	"github.com/modellog/modellog/evals/probct"
 	"github.com/modellog/modellog/event"
 	"github.com/modellog/modellog/internal/modeltest"
+	"github.com/modellog/modellog/internal/modeltest/servers"
 	"github.com/modellog/modellog/lang"
 	"github.com/modellog/modellog/lm"
 	"github.com/modellog/modellog/lm/gguf"
@@ -80,12 +85,12 @@ const (
 // What servers read is what the embedded engine reads, within the differences of 4-bit kernels.
 func TestReadings(t *testing.T) {
 	for _, r := range modeltest.All {
-		for _, kind := range []string{llama, python} {
+		for _, kind := range []string{servers.LlamaServer, servers.LlamaCppPython} {
 			t.Run(r.Name+" "+kind, func(t *testing.T) {
-				s := start(t, kind, r, "small")
-				m, own := open(t, s.address, r, openai.Options{}), embedded(t, r)
+				s := servers.Llama(t, kind, r, "small")
+				m, own := open(t, s.URL(), r, openai.Options{}), embedded(t, r)
 				a, b := m.Info(), own.Info()
-				if a.Vocabulary != b.Vocabulary || a.AddBOS != b.AddBOS || a.AddBOS && a.BOS != b.BOS || a.Whole != (kind == llama) || !strings.HasPrefix(a.Revision, kind) || len(a.Digest) != 64 {
+				if a.Vocabulary != b.Vocabulary || a.AddBOS != b.AddBOS || a.AddBOS && a.BOS != b.BOS || a.Whole != (kind == servers.LlamaServer) || !strings.HasPrefix(a.Revision, kind) || len(a.Digest) != 64 {
 					t.Errorf("%+v on the server, %+v from the file", a, b)
 				}
 				for _, id := range a.EOS {
@@ -110,13 +115,13 @@ func TestReadings(t *testing.T) {
 					}
 				}
 				n := 8
-				if r == modeltest.Gemma && kind == llama {
+				if r == modeltest.Gemma && kind == servers.LlamaServer {
 					n = 1 // of 25 MB
 				}
 				prefixes := modeltest.Prefixes(t, own)[:n]
 				logprobs := make([][]float64, n)
 				if err := own.Read(t.Context(), prefixes, func(i int, d lm.Distribution) error {
-					logprobs[i] = normalised(d.Logits)
+					logprobs[i] = modeltest.LogSoftmax(d.Logits)
 					return nil
 				}); err != nil {
 					t.Fatal(err)
@@ -124,7 +129,7 @@ func TestReadings(t *testing.T) {
 				most, sum, entries := 0.0, 0.0, 0
 				begin := time.Now()
 				if err := m.Read(t.Context(), prefixes, func(i int, d lm.Distribution) error {
-					if kind == llama {
+					if kind == servers.LlamaServer {
 						var total float64
 						for _, l := range d.Logits {
 							total += math.Exp(float64(l))
@@ -172,25 +177,12 @@ func listed(d lm.Distribution) []lm.TokenLogProb {
 	return list[:min(20, len(list))]
 }
 
-func normalised(logits []float32) []float64 {
-	most := float64(slices.Max(logits))
-	var z float64
-	for _, l := range logits {
-		z += math.Exp(float64(l) - most)
-	}
-	out := make([]float64, len(logits))
-	for i, l := range logits {
-		out[i] = float64(l) - most - math.Log(z)
-	}
-	return out
-}
-
 // The intervals that llama-cpp-python's lists leave hold what llama-server says of the whole vocabulary, widened by
 // what the two servers differ in.
 func TestIntervals(t *testing.T) {
 	r := modeltest.SmolLM
-	whole := &event.Reader{Model: open(t, start(t, llama, r, "small").address, r, openai.Options{})}
-	wide := &event.Reader{Model: open(t, start(t, python, r, "small").address, r, openai.Options{})}
+	whole := &event.Reader{Model: open(t, servers.Llama(t, servers.LlamaServer, r, "small").URL(), r, openai.Options{})}
+	wide := &event.Reader{Model: open(t, servers.Llama(t, servers.LlamaCppPython, r, "small").URL(), r, openai.Options{})}
 	var events []event.Event
 	for _, e := range [][2]string{{"The capital of France is", "Paris"}, {"The capital of France is", "cheese"}, {"A robin is a type of", "bird"}, {"A robin is a type of", "animal"}, {"The sun rises in the", "east"}} {
 		events = append(events, event.Event{Prefix: e[0], Target: e[1]})
@@ -225,10 +217,10 @@ func TestIntervals(t *testing.T) {
 
 // A run over two servers, one of which is killed in the middle, ends with the rows of a run over one, byte by byte.
 func TestKilled(t *testing.T) {
-	for _, kind := range []string{python, llama} {
+	for _, kind := range []string{servers.LlamaCppPython, servers.LlamaServer} {
 		t.Run(kind, func(t *testing.T) {
 			r := modeltest.SmolLM
-			stays, dies := start(t, kind, r, "small"), start(t, kind, r, "small")
+			stays, dies := servers.Llama(t, kind, r, "small"), servers.Llama(t, kind, r, "small")
 			suite, err := probct.Load("../../../evals/probct/suite")
 			if err != nil {
 				t.Fatal(err)
@@ -271,19 +263,19 @@ func TestKilled(t *testing.T) {
 				return rows
 			}
 			const depth = 200 // llama-server's whole vocabulary is 5 MB a reading
-			want := run(stays.address, openai.Options{Depth: depth}, func() {})
+			want := run(stays.URL(), openai.Options{Depth: depth}, func() {})
 			readings := 0
 			warned := make(chan string, 2)
 			o := openai.Options{Depth: depth, Parallel: 2, Retries: 2, Backoff: 50 * time.Millisecond, Warn: func(w string) { warned <- w }}
-			got := run(dies.address+"+"+stays.address, o, func() {
+			got := run(dies.URL()+"+"+stays.URL(), o, func() {
 				if readings++; readings == 5 {
-					dies.kill()
+					dies.Kill()
 				}
 			})
 			if string(got) != string(want) {
 				t.Errorf("%d bytes of rows of two servers, %d of one, and they differ", len(got), len(want))
 			}
-			if readings < 15 || len(warned) != 1 || !strings.Contains(<-warned, dies.address) {
+			if readings < 15 || len(warned) != 1 || !strings.Contains(<-warned, dies.URL()) {
 				t.Errorf("%d readings, %d warnings", readings, len(warned))
 			}
 		})
@@ -306,7 +298,7 @@ func (w watched) Read(ctx context.Context, prefixes [][]lm.Token, yield func(int
 // The servers' limits are said clearly.
 func TestLimits(t *testing.T) {
 	r := modeltest.SmolLM
-	m := open(t, start(t, llama, r, "small").address, r, openai.Options{})
+	m := open(t, servers.Llama(t, servers.LlamaServer, r, "small").URL(), r, openai.Options{})
 	var long *lm.ContextError
 	if err := m.Read(t.Context(), [][]lm.Token{slices.Repeat([]lm.Token{504}, 600)}, nil); !errors.As(err, &long) || long.Context != 511 {
 		t.Errorf("%v", err)
@@ -314,16 +306,19 @@ func TestLimits(t *testing.T) {
 	if err := m.Read(t.Context(), [][]lm.Token{slices.Repeat([]lm.Token{504}, 511)}, func(int, lm.Distribution) error { return nil }); err != nil {
 		t.Errorf("the longest that fits: %v", err)
 	}
-	s := start(t, python, r, "small", "--logits_all", "false")
-	m, err := openai.Open(t.Context(), s.address, "small", openai.Options{Vocabulary: vocabulary(t, r)})
+	s := servers.Llama(t, servers.LlamaCppPython, r, "small", "--logits_all", "false")
+	m, err := openai.Open(t.Context(), s.URL(), "small", openai.Options{Vocabulary: vocabulary(t, r)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Readable(); err == nil || !strings.Contains(err.Error(), "--logits_all true") {
 		t.Errorf("a server without log-probabilities: %v", err)
 	}
-	other := start(t, python, r, "small")
-	if m, err := openai.Open(t.Context(), other.address, "small", openai.Options{Vocabulary: vocabulary(t, modeltest.Gemma)}); err != nil || m.Readable() == nil || !strings.Contains(m.Readable().Error(), "two models") {
+	other := servers.Llama(t, servers.LlamaCppPython, r, "small")
+	if m, err := openai.Open(t.Context(), other.URL(), "small", openai.Options{Vocabulary: vocabulary(t, modeltest.Gemma)}); err != nil || m.Readable() == nil || !strings.Contains(m.Readable().Error(), "two models") {
 		t.Errorf("another vocabulary: %v", fmt.Sprint(m, err))
 	}
 }
+
+// say prints a measurement, which is worth reading when all is well, too.
+func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
