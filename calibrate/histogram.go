@@ -25,16 +25,6 @@ func newBinning(least float64) binning {
 // of returns the bin of a token at that many steps. It is monotone.
 func (b binning) of(steps uint32) int { return int(min(steps>>b.shift, binCount-1)) }
 
-// from returns a logit below all those of the bins up to i.
-func (b binning) from(i int, max float64) float32 {
-	if i == binCount-1 {
-		return float32(math.Inf(-1))
-	}
-	// A step more than needed, and the neighbour in float32, absorb rounding.
-	x := float64((i+1)<<b.shift+1) / expScale
-	return math.Nextafter32(float32(max-x), float32(math.Inf(-1)))
-}
-
 // A bin holds sums over tokens. Bins are also the blocks of a blocked sum: within
 // one, all terms are of like size.
 type bin struct {
@@ -48,13 +38,10 @@ func (b *bin) add(c *bin) { b.e, b.xe, b.n = b.e+c.e, b.xe+c.xe, b.n+c.n }
 // entropy of the tokens of b and the most probable one, which has x = 0.
 func (b *bin) entropy() float64 { return math.Log1p(b.e) + b.xe/(1+b.e) }
 
-// fill adds the tokens that have a probability to the histogram.
-func (s *Summarizer) fill(logits []float32, max float64, b binning) {
-	for _, v := range logits {
+// fill adds the tokens of the head to the histogram.
+func (s *Summarizer) fill(max float64, b binning) {
+	for _, v := range s.head {
 		x := float64(v) - max
-		if x <= minLogP {
-			continue
-		}
 		e, steps := s.exp.exp(x)
 		c := &s.bins[b.of(steps)]
 		c.e += e

@@ -15,28 +15,26 @@ type member struct {
 	bin  int
 }
 
-// nuclei returns the nucleus of each threshold. The largest logit is the one at that
-// index; rest has the sums over all the other tokens.
+// nuclei returns the nucleus of each threshold, max being the largest logit; rest has the
+// sums over all the other tokens.
 //
 // Only the tokens of the bins in which nuclei end are looked at again, and only as
 // many of them are put in order as are needed to find the last token.
-func (s *Summarizer) nuclei(ps []float64, logits []float32, at int, b binning, rest *bin) []Nucleus {
+func (s *Summarizer) nuclei(ps []float64, max float64, b binning, rest *bin) []Nucleus {
 	z := 1 + rest.e
 	s.cuts = s.cuts[:0]
-	last := -1
+	ends := false // a nucleus within a bin
 	for _, p := range ps {
 		c := s.find(p, rest)
 		s.cuts = append(s.cuts, c)
 		if c.bin >= 0 {
 			s.wanted[c.bin] = true
-			last = max(last, c.bin)
+			ends = true
 		}
 	}
 	s.members = s.members[:0]
-	if last >= 0 {
-		largest := float64(logits[at])
-		s.gather(logits[:at], largest, b, last)
-		s.gather(logits[at+1:], largest, b, last)
+	if ends {
+		s.gather(max, b)
 		s.wanted = [binCount]bool{}
 	}
 	nuclei := make([]Nucleus, len(ps))
@@ -81,17 +79,10 @@ func (s *Summarizer) find(p float64, rest *bin) cut {
 	return c
 }
 
-// gather appends the tokens of the wanted bins, of which last is the lowest.
-func (s *Summarizer) gather(logits []float32, largest float64, b binning, last int) {
-	from := b.from(last, largest)
-	for _, v := range logits {
-		if v < from { // most tokens
-			continue
-		}
-		x := float64(v) - largest
-		if x <= minLogP {
-			continue
-		}
+// gather appends the tokens of the wanted bins.
+func (s *Summarizer) gather(max float64, b binning) {
+	for _, v := range s.head {
+		x := float64(v) - max
 		if i := b.of(stepsOf(x)); s.wanted[i] {
 			e, _ := s.exp.exp(x)
 			s.members = append(s.members, member{x, e, i})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // ErrNoToken is returned (wrapped) for a distribution in which no token at all has
@@ -28,6 +29,7 @@ func Summarize(logits []float32, ps []float64) (Summary, error) {
 type Summarizer struct {
 	exp     expTable
 	ready   bool
+	head    []float32 // the logits among which the nuclei end
 	bins    [binCount]bin
 	wanted  [binCount]bool // the bins in which a nucleus ends
 	members []member       // their tokens
@@ -36,8 +38,10 @@ type Summarizer struct {
 
 // Summarize is like the function of that name, with the memory of s.
 //
-// It passes over the logits twice, for the largest and for a histogram that gives
-// all sums; if a nucleus is asked for, once more over those that lie where one ends.
+// It passes over the logits twice, for the largest and for the sums. Those so near to
+// the largest that a nucleus can end there, a few thousand of a vocabulary as a rule,
+// are counted in a histogram besides, and those of its bins in which one ends are looked
+// at once more.
 func (s *Summarizer) Summarize(logits []float32, ps []float64) (Summary, error) {
 	for _, p := range ps {
 		if err := checkThreshold(p); err != nil {
@@ -57,14 +61,10 @@ func (s *Summarizer) Summarize(logits []float32, ps []float64) (Summary, error) 
 	// stay accurate when it has nearly all the mass: both are then sums of small
 	// terms of one sign.
 	max := float64(logits[at])
-	b := newBinning(float64(least) - max)
-	s.bins = [binCount]bin{}
-	s.fill(logits[:at], max, b)
-	s.fill(logits[at+1:], max, b)
-	var rest bin
-	for i := binCount - 1; i >= 0; i-- { // the smallest terms first
-		rest.add(&s.bins[i])
-	}
+	d := depth(ps, len(logits))
+	s.head = s.head[:0]
+	rest, after := s.sum(logits[:at], max, d), s.sum(logits[at+1:], max, d)
+	rest.add(&after)
 	sum := Summary{
 		LogZ:       Exact(max + math.Log1p(rest.e)),
 		Entropy:    Exact(rest.entropy()),
@@ -73,13 +73,25 @@ func (s *Summarizer) Summarize(logits []float32, ps []float64) (Summary, error) 
 		Unseen:     Exact(math.Inf(-1)),
 	}
 	if len(ps) > 0 {
-		sum.Nuclei = s.nuclei(ps, logits, at, b, &rest)
+		b := newBinning(math.Max(float64(least)-max, -d))
+		s.bins = [binCount]bin{}
+		s.fill(max, b)
+		sum.Nuclei = s.nuclei(ps, max, b, &rest)
 	}
 	return sum, nil
 }
 
 // extremes returns the id of the first of the largest logits, and the least one.
 func extremes(logits []float32) (at int, least float32, err error) {
+	if n := len(logits) &^ 7; wide && n > 0 {
+		var most, lowest [8]float32
+		if extremes8(&logits[0], n, &most, &lowest) {
+			top := slices.Max(append(most[:], logits[n:]...)) // NaN where one is
+			if at := slices.Index(logits, top); at >= 0 && !math.IsInf(float64(top), 0) {
+				return at, slices.Min(append(lowest[:], logits[n:]...)), nil
+			}
+		} // or what is wrong is told below
+	}
 	top := float32(math.Inf(-1))
 	at, least = -1, math.MaxFloat32
 	for id, v := range logits {

@@ -148,6 +148,52 @@ func TestExpTable(t *testing.T) {
 	})
 }
 
+// What vector instructions sum up and find is what one token after the other gives.
+func TestWide(t *testing.T) {
+	if !wide {
+		t.Skip("this processor has no AVX2, or is another than amd64")
+	}
+	var s Summarizer
+	s.exp.init()
+	rapid.Check(t, func(t *rapid.T) {
+		logits := drawLogits(t)
+		logits = logits[:len(logits)&^3]
+		logits = logits[:min(len(logits), blockSize)]
+		max := math.Inf(-1)
+		for _, v := range logits {
+			max = math.Max(max, float64(v))
+		}
+		if math.IsInf(max, -1) {
+			t.Skip("all are masked")
+		}
+		depth := rapid.SampledFrom([]float64{0, 0.5, 3, 16, 700, 1e300}).Draw(t, "depth")
+		var one, four bin
+		var want, got [blockSize]float32
+		wantNear := one.addEach(&s.exp, logits, max, depth, want[:])
+		gotNear := four.addWide(logits, max, depth, &got)
+		if wantNear != gotNear {
+			t.Fatalf("%d are near, want %d", gotNear, wantNear)
+		}
+		if got != want || one.n != four.n || !near(one.e, four.e, 1e-13) || !near(one.xe, four.xe, 1e-13) {
+			t.Fatalf("%+v, want %+v", four, one)
+		}
+	})
+	// exp alone, at its ends and between.
+	rapid.Check(t, func(t *rapid.T) {
+		v := float32(rapid.Float64Range(minLogP, 0).Draw(t, "x"))
+		if v <= minLogP {
+			return
+		}
+		var b bin
+		var head [blockSize]float32
+		inf := float32(math.Inf(-1))
+		b.addWide([]float32{inf, v, inf, inf}, 0, 0, &head)
+		if want := math.Exp(float64(v)); math.Abs(b.e/want-1) > 1e-15 || b.n != 1 {
+			t.Fatalf("exp(%v) = %v, want %v (off by %g)", v, b.e, want, b.e/want-1)
+		}
+	})
+}
+
 // take finds what sorting finds, also far beyond the size where it sorts itself.
 func TestTakeFlat(t *testing.T) {
 	var s Summarizer
@@ -164,7 +210,7 @@ func BenchmarkSummarize(b *testing.B) {
 	for _, c := range []struct {
 		name string
 		sd   float64
-	}{{"flat", 0}, {"untrained", 0.02}, {"sd=1", 1}, {"sd=2.5", 2.5}, {"sd=4", 4}} {
+	}{{"flat", 0}, {"untrained", 0.02}, {"sd=1", 1}, {"sd=2.5", 2.5}, {"sd=4", 4}, {"sd=5", 5}} {
 		logits := bell(262144, c.sd, 5)
 		b.Run(c.name, func(b *testing.B) {
 			var s Summarizer
