@@ -43,7 +43,8 @@
 // What is read there is kept apart from what is read on the processor, by the device's name in [lm.Info].Revision.
 // Weights in Exact precision are float32 there too, but a graphics library may round the factors of a product: CUDA's
 // to TF32 (10 bits after the point) on cards that have it, of which NVIDIA_TF32_OVERRIDE=0 turns off cuBLAS's part;
-// Vulkan's to 16 bits, unless GGML_VK_DISABLE_F16=1. What a graphics library itself finds wrong still ends the program.
+// Vulkan's to 16 bits, with GGML_VK_DISABLE_F16=1 only those within attention. What a graphics library itself finds
+// wrong still ends the program.
 //
 // # Writing
 //
