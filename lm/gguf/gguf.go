@@ -40,11 +40,11 @@
 // CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES (on Windows HIP_VISIBLE_DEVICES) or GGML_VK_VISIBLE_DEVICES say which of
 // several devices there are for it.
 //
-// What is read there is kept apart from what is read on the processor, by the device's name in [lm.Info].Revision.
-// Weights in Exact precision are float32 there too, but a graphics library may round the factors of a product: CUDA's
-// to TF32 (10 bits after the point) on cards that have it, of which NVIDIA_TF32_OVERRIDE=0 turns off cuBLAS's part;
-// Vulkan's to 16 bits, with GGML_VK_DISABLE_F16=1 only those within attention. What a graphics library itself finds
-// wrong still ends the program.
+// What is read there is kept apart from what is read on the processor, by the names of library and device in
+// [lm.Info].Revision. Weights in Exact precision are float32 there too, but a graphics library may round the factors of
+// a product: CUDA's to TF32 (10 bits after the point) on cards that have it, of which NVIDIA_TF32_OVERRIDE=0 turns off
+// cuBLAS's part; Vulkan's to 16 bits, with GGML_VK_DISABLE_F16=1 only those within attention. What a graphics library
+// itself finds wrong still ends the program.
 //
 // # Writing
 //
@@ -227,8 +227,13 @@ func Open(ctx context.Context, path string, o Options) (*Model, error) {
 		}
 		m.layers = spread(int(h.KV.Uint("block_count"))+1, devices)
 		for _, d := range devices {
-			m.info.Revision += ", " + d.Description
+			m.info.Revision += ", " + d.Library + " " + d.Description
 			m.graphicsMemory += d.FreeMemory
+		}
+		for _, name := range []string{"GGML_VK_DISABLE_F16", "NVIDIA_TF32_OVERRIDE"} { // they change how products are rounded
+			if value, set := os.LookupEnv(name); set {
+				m.info.Revision += ", " + name + "=" + value
+			}
 		}
 	}
 	if err := m.choosePrecision(ctx); err != nil {
