@@ -22,7 +22,7 @@ type modelFlags struct {
 // engineFlags say how the embedded engine computes.
 type engineFlags struct {
 	Threads   int    `placeholder:"N" env:"MODELLOG_THREADS" help:"Threads of the embedded engine. Default: all processors."`
-	GPU       bool   `env:"MODELLOG_GPU" help:"Have the embedded engine compute on graphics processors."`
+	GPU       bool   `env:"MODELLOG_GPU" help:"Have the embedded engine compute on graphics processors: Metal, or what OLLAMA_LIBRARY_PATH has libraries for."`
 	Precision string `enum:"auto,exact,native" default:"auto" help:"Numbers of the embedded engine: exact (float32), native (as the file has them) or auto. Default: ${default}."`
 }
 

@@ -33,18 +33,23 @@ const dequantised = "f32-2"
 const headless = "output.none"
 
 // exactFits returns nil where the weights fit into the machine's free memory
-// when they are dequantised, and else an error that says how much is missing.
-func exactFits(h *header.Header) error {
+// when they are dequantised, or into that of the graphics processors where it is
+// not 0, and else an error that says how much is missing.
+func exactFits(h *header.Header, graphics uint64) error {
 	need := h.Parameters()*4 + 512<<20 // the batch takes some memory as well
 	if err := convertible(h); err != nil {
 		return err
 	}
-	memory, err := mem.VirtualMemory()
-	if err != nil {
-		return fmt.Errorf("the free memory is not known (%v), so the weights are left as they are", err)
+	free, of := graphics, "graphics memory"
+	if graphics == 0 {
+		memory, err := mem.VirtualMemory()
+		if err != nil {
+			return fmt.Errorf("the free memory is not known (%v), so the weights are left as they are", err)
+		}
+		free, of = memory.Available, "memory"
 	}
-	if need > memory.Available {
-		return fmt.Errorf("in float32 it needs %.1f GB of memory and %.1f GB are free", float64(need)/1e9, float64(memory.Available)/1e9)
+	if need > free {
+		return fmt.Errorf("in float32 it needs %.1f GB of %s and %.1f GB are free", float64(need)/1e9, of, float64(free)/1e9)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func Describe(path string) (*Description, error) {
 		d.BOS = lm.Printable(tokenizer.Piece(tokenizer.BOS()))
 	}
 	if !allFloat32(h) {
-		if reason := exactFits(h); reason != nil {
+		if reason := exactFits(h, 0); reason != nil {
 			d.ExactReason = reason.Error()
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 
 	"github.com/ollama/ollama/fs/ggml"
 	"github.com/ollama/ollama/ml"
@@ -35,6 +36,7 @@ type engine struct {
 	model    model.Model
 	capacity int   // tokens that the cache holds
 	chunk    int   // tokens that go through at once
+	graphics bool  // layers are on graphics processors
 	held     *held // what the cache holds; nil where it cannot hold a tree of prefixes
 }
 
@@ -43,7 +45,7 @@ type engine struct {
 func supported(path string) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = enginePanic(r)
+			err = enginePanic(r, false)
 		}
 	}()
 	_, err = model.NewTextProcessor(path)
@@ -62,7 +64,7 @@ var ErrUnsupported = errors.New("the engine does not have this model's architect
 func load(ctx context.Context, path string, threads int, layers ml.GPULayersList, precision string, capacity, chunk int, progress func(string, int64, int64)) (e *engine, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			e, err = nil, enginePanic(r)
+			e, err = nil, enginePanic(r, len(layers) > 0)
 		}
 	}()
 	params := ml.BackendParams{AllocMemory: true, NumThreads: threads, GPULayers: layers}
@@ -75,7 +77,7 @@ func load(ctx context.Context, path string, threads int, layers ml.GPULayersList
 	if err != nil {
 		return nil, err
 	}
-	e = &engine{model: m, capacity: capacity, chunk: chunk}
+	e = &engine{model: m, capacity: capacity, chunk: chunk, graphics: len(layers) > 0}
 	if m.Config().Cache == nil {
 		m.Backend().Close()
 		return nil, errors.New("this architecture makes embeddings and predicts no next token")
@@ -117,13 +119,27 @@ func fuses(path string) bool {
 	return err == nil && g.SupportsFlashAttention()
 }
 
-func enginePanic(r any) error {
+// enginePanic says what the engine gave up for, with layers on graphics processors or without.
+func enginePanic(r any, graphics bool) error {
 	var noMemory ml.ErrNoMem
-	if err, ok := r.(error); ok && errors.As(err, &noMemory) {
+	err, ok := r.(error)
+	switch {
+	case ok && (errors.As(err, &noMemory) || err.Error() == outOfMemory):
+		if graphics {
+			return errors.New("there is not enough memory on the graphics processors for the model; take --precision native or a smaller model, or leave out --gpu")
+		}
 		return errors.New("there is not enough memory for the model; close other programs or take a smaller model")
+	case ok && strings.HasPrefix(err.Error(), graphFailed):
+		return fmt.Errorf("the engine could not compute the model (%w); where it computes on graphics processors, leave out --gpu", err)
 	}
 	return fmt.Errorf("the engine cannot use this model; its metadata or its tensors are not what its architecture needs (%v)", r)
 }
+
+// What the engine panics with where a computation fails; −2 is GGML_STATUS_ALLOC_FAILED.
+const (
+	graphFailed = "error computing ggml graph: "
+	outOfMemory = graphFailed + "-2"
+)
 
 func (e *engine) close() {
 	e.model.Config().Cache.Close()
@@ -135,7 +151,7 @@ func (e *engine) close() {
 func (e *engine) forward(nodes []node, stem int, row func(prefix int, logits []float32) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = enginePanic(r)
+			err = enginePanic(r, e.graphics)
 		}
 	}()
 	if err := e.forget(); err != nil {

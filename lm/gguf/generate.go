@@ -231,7 +231,7 @@ func (s *session) close() {
 func (e *engine) extend(ctx context.Context, tokens []lm.Token, at int) (logits []float32, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			logits, err = nil, enginePanic(r)
+			logits, err = nil, enginePanic(r, e.graphics)
 		}
 	}()
 	for begin := 0; begin < len(tokens); begin += e.chunk {

@@ -24,9 +24,27 @@
 // # Graphics processors
 //
 // A model opened with [Options].GPU has its layers and its output head on the graphics processors that the engine
-// finds, by their free memory where they are several. On Macs with Apple's processors the engine has Metal built in.
-// Elsewhere it loads the libraries of an Ollama installation of the engine's version (CUDA, ROCm, Vulkan) from the
-// folders in OLLAMA_LIBRARY_PATH. What is read there is kept apart from what is read on the processor.
+// finds, by their free memory where they are several; a processor's own is left out where there is another. The
+// embedding stays with the processor.
+//
+// On Macs with Apple's processors the engine has Metal built in. Elsewhere it loads the libraries of an Ollama
+// installation of the engine's version, which is made for the device: the folder cuda_v12 or cuda_v13 for NVIDIA's (by
+// the driver), rocm (a download of its own) for AMD's, vulkan for others. OLLAMA_LIBRARY_PATH names the folders, whose
+// paths must contain lib/ollama, and LD_LIBRARY_PATH (on Windows PATH) names them too and the folder above, since the
+// libraries need others that lie there; the system reads it when the program starts:
+//
+//	export OLLAMA_LIBRARY_PATH=/usr/local/lib/ollama:/usr/local/lib/ollama/cuda_v12
+//	export LD_LIBRARY_PATH=$OLLAMA_LIBRARY_PATH
+//
+// Ollama's server sets both for its own runner, and leaves Vulkan out unless OLLAMA_VULKAN=1; here that is not needed.
+// CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES (on Windows HIP_VISIBLE_DEVICES) or GGML_VK_VISIBLE_DEVICES say which of
+// several devices there are for it.
+//
+// What is read there is kept apart from what is read on the processor, by the names of library and device in
+// [lm.Info].Revision. Weights in Exact precision are float32 there too, but a graphics library may round the factors of
+// a product: CUDA's to TF32 (10 bits after the point) on cards that have it, of which NVIDIA_TF32_OVERRIDE=0 turns off
+// cuBLAS's part; Vulkan's to 16 bits, with GGML_VK_DISABLE_F16=1 only those within attention. What a graphics library
+// itself finds wrong still ends the program.
 //
 // # Writing
 //
@@ -117,7 +135,8 @@ type Model struct {
 	engine *engine    // nil before the first reading and after Close
 	closed bool
 
-	layers ml.GPULayersList // on which graphics processors; none where the processor computes
+	layers         ml.GPULayersList // on which graphics processors; none where the processor computes
+	graphicsMemory uint64           // what is free on them, in bytes
 
 	ends []lm.Token                     // at which the writing ends
 	chat func() (*chat.Template, error) // parsed at its first use
@@ -203,12 +222,18 @@ func Open(ctx context.Context, path string, o Options) (*Model, error) {
 	}
 	if o.GPU {
 		var devices []ml.DeviceInfo
-		if devices, err = graphics(path); err != nil {
+		if devices, err = graphics(); err != nil {
 			return nil, err
 		}
 		m.layers = spread(int(h.KV.Uint("block_count"))+1, devices)
 		for _, d := range devices {
-			m.info.Revision += ", " + d.Description
+			m.info.Revision += ", " + d.Library + " " + d.Description
+			m.graphicsMemory += d.FreeMemory
+		}
+		for _, name := range []string{"GGML_VK_DISABLE_F16", "NVIDIA_TF32_OVERRIDE"} { // they change how products are rounded
+			if value, set := os.LookupEnv(name); set {
+				m.info.Revision += ", " + name + "=" + value
+			}
 		}
 	}
 	if err := m.choosePrecision(ctx); err != nil {
@@ -248,7 +273,7 @@ func (m *Model) choosePrecision(ctx context.Context) error {
 		m.info.Precision = string(Exact) // nothing to dequantise
 		return nil
 	}
-	reason := exactFits(m.header)
+	reason := exactFits(m.header, m.graphicsMemory)
 	if reason == nil || o.Precision == Exact {
 		var dequantised string
 		dequantised, reason = m.dequantise(ctx, false)

@@ -427,7 +427,7 @@ func TestConvertible(t *testing.T) {
 		if (err == nil) != ok {
 			t.Errorf("type %d: %v", kind, err)
 		}
-		if !ok && exactFits(h) == nil {
+		if !ok && exactFits(h, 0) == nil {
 			t.Errorf("type %d fits into memory as float32", kind)
 		}
 		if ok && dequantises(h.Tensors[0]) { // must not panic
