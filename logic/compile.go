@@ -44,6 +44,7 @@ type way uint8
 const (
 	inTurns way = iota
 	alongTree
+	byResiduals // along the tree too, but never by packed states
 	byBranching
 )
 
@@ -207,8 +208,16 @@ func (c *compiler) connected(factors []fedge) edge {
 	if tree == nil {
 		return edgeStop
 	}
-	along := newStatic(c, s, factors, atoms, tree)
-	if c.way == alongTree || c.way == inTurns && tree.cost <= 15 {
+	var along interface{ run(budget int) edge }
+	if c.way != byResiduals {
+		if p := newPacked(c, s, factors, atoms, tree); p != nil {
+			along = p
+		}
+	}
+	if along == nil {
+		along = newStatic(c, s, factors, atoms, tree)
+	}
+	if c.way == alongTree || c.way == byResiduals || c.way == inTurns && tree.cost <= 15 {
 		return along.run(1 << 30)
 	}
 	// Where the tree promises little, both ways take turns, each keeping what it has found; the one that
