@@ -26,13 +26,14 @@ func WithNodeLimit(n int) Option {
 }
 
 type compiler struct {
-	ctx   context.Context
-	b     *builder
-	limit int
-	steps int
-	err   error // the reason for stopping
-	way   way
-	mod   *modular
+	ctx    context.Context
+	b      *builder
+	limit  int
+	steps  int
+	packed int   // sets of factors compiled by packed states
+	err    error // the reason for stopping
+	way    way
+	mod    *modular
 
 	local []int32 // by atom: its number among those of the connected factors at hand
 	value []int8  // by atom, 0 but while literals are settled; see static
@@ -212,6 +213,7 @@ func (c *compiler) connected(factors []fedge) edge {
 	if c.way != byResiduals {
 		if p := newPacked(c, s, factors, atoms, tree); p != nil {
 			along = p
+			c.packed++
 		}
 	}
 	if along == nil {

@@ -137,12 +137,36 @@ type packer struct {
 	uses    [][]packedUse // by variable
 	forced  []int         // by variable: place of the two bits "it is false", "it is true", -1 for none
 	total   int
+	slab    []uint64
+}
+
+// masks returns n words of 0, many lists of which are one allocation.
+func (b *packer) masks(n int) []uint64 {
+	if len(b.slab) < n {
+		b.slab = make([]uint64, 256+n)
+	}
+	m := b.slab[:n:n]
+	b.slab = b.slab[n:]
+	return m
 }
 
 func (b *packer) read(factors []fedge) {
 	s, local := b.p.s, b.p.c.local
 	b.factors = make([]packedFactor, len(factors))
 	b.uses = make([][]packedUse, len(b.from))
+	number := make([]int, len(b.from))
+	total := 0
+	for _, e := range factors {
+		kids := s.kids(s.nodes[e>>1].list)
+		total += len(kids)
+		for _, k := range kids {
+			number[local[s.nodes[k>>1].lo]]++
+		}
+	}
+	all := make([]packedUse, total)
+	for v, n := range number {
+		b.uses[v], all = all[:0:n], all[n:]
+	}
 	b.forced = slices.Repeat([]int{-1}, len(b.from))
 	for i, e := range factors {
 		n := &s.nodes[e>>1]
@@ -248,6 +272,12 @@ func (b *packer) lay() bool {
 	p.steps = make([]packedStep, n)
 	frames := make([]frame, n)
 	widest := 0
+	var done []int // places of the fields that end
+	type change struct {
+		value uint8
+		at    bitAt
+	}
+	var sets, clears []change
 	for i, v := range p.order {
 		if i&63 == 0 && p.c.asked() {
 			return false
@@ -257,12 +287,10 @@ func (b *packer) lay() bool {
 		frames[v] = frame{}
 		st.words = f.words()
 		// What is given up goes first, so that its place is free.
-		keep := slices.Clone(f.used)
-		done := make(map[int]bool)
+		done, sets, clears = done[:0], sets[:0], clears[:0]
 		give := func(at, width int) {
 			f.release(at, width)
-			keep[at/64] &^= ones(width) << (at % 64)
-			done[at] = true
+			done = append(done, at)
 		}
 		if at := b.forced[v]; at >= 0 {
 			give(at, 2)
@@ -273,12 +301,11 @@ func (b *packer) lay() bool {
 				give(g.pos, 1)
 			}
 		}
-		f.fields = slices.DeleteFunc(f.fields, func(x field) bool { return done[x.at] })
-		type change struct {
-			value uint8
-			at    bitAt
+		if len(done) > 0 {
+			f.fields = slices.DeleteFunc(f.fields, func(x field) bool { return slices.Contains(done, x.at) })
 		}
-		var sets, clears []change
+		keep := b.masks(len(f.used))
+		copy(keep, f.used)
 		for _, u := range b.uses[v] {
 			g := &b.factors[u.factor]
 			g.left -= int(u.times)
@@ -336,7 +363,7 @@ func (b *packer) lay() bool {
 		st.wide = wide
 		for value := range st.value {
 			br := &st.value[value]
-			br.keep, br.set = make([]uint64, wide), make([]uint64, wide)
+			br.keep, br.set = b.masks(wide), b.masks(wide)
 			copy(br.keep, keep)
 		}
 		for _, x := range sets {
@@ -348,7 +375,7 @@ func (b *packer) lay() bool {
 		for _, x := range f.fields {
 			if x.variable {
 				if st.pairs == nil {
-					st.pairs = make([]uint64, wide)
+					st.pairs = b.masks(wide)
 				}
 				st.pairs[x.at/64] |= 1 << (x.at % 64)
 			}
@@ -359,9 +386,6 @@ func (b *packer) lay() bool {
 			frames[children[0]] = f
 		} else if len(children) > 1 {
 			st.parts = make([][]uint64, len(children))
-			for j := range children {
-				st.parts[j] = make([]uint64, 0, 1)
-			}
 			for _, x := range f.fields {
 				j := b.child(children, x.bottom)
 				g := &frames[children[j]]
@@ -372,7 +396,8 @@ func (b *packer) lay() bool {
 				g.used[x.at/64] |= ones(x.width) << (x.at % 64)
 			}
 			for j, c := range children {
-				st.parts[j] = slices.Clone(frames[c].used)
+				st.parts[j] = b.masks(len(frames[c].used))
+				copy(st.parts[j], frames[c].used)
 				b.total += 4 + len(st.parts[j])
 			}
 		}
@@ -439,6 +464,7 @@ func (p *packed) run(budget int) edge {
 
 // begin makes room for what the states of v lead to.
 func (p *packed) begin(v int32, l *packedLevel) {
+	table := l.table // whose states are complete
 	l.table = nil
 	children := p.tree.children[v]
 	l.next = make([]uint32, 0, 2*max(1, len(children))*l.n)
@@ -448,7 +474,12 @@ func (p *packed) begin(v int32, l *packedLevel) {
 		size = 1 << bits.Len(uint(2*l.n)+15)
 	}
 	for _, c := range children {
-		p.levels[c].table = make([]uint32, size)
+		if len(table) < size {
+			table = make([]uint32, size)
+		}
+		table = table[:size]
+		clear(table)
+		p.levels[c].table, table = table, nil
 	}
 }
 
@@ -491,13 +522,13 @@ func (p *packed) decide(st *packedStep, key []uint64, value int) bool {
 	if br.dead || br.deny.mask != 0 && key[br.deny.word]&br.deny.mask != 0 {
 		return false
 	}
-	x := p.key[:st.wide]
+	x, keep, set := p.key[:st.wide], br.keep[:st.wide], br.set[:st.wide]
 	for i := range x {
 		k := uint64(0)
 		if i < len(key) {
 			k = key[i]
 		}
-		x[i] = k&br.keep[i] | br.set[i]
+		x[i] = k&keep[i] | set[i]
 	}
 	for _, u := range br.units {
 		if key[u.pending.word]&u.pending.mask != 0 {
