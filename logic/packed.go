@@ -27,6 +27,7 @@ type packed struct {
 	at     int // the place in order of the variable whose states are being expanded
 	row    int // the next of them
 	key    []uint64
+	held   int // bytes, of which the store knows
 }
 
 // packedStep says what deciding one variable makes of a state.
@@ -406,7 +407,7 @@ func (b *packer) lay() bool {
 		}
 	}
 	p.key = make([]uint64, widest)
-	p.s.other += 8 * b.total
+	p.hold(8 * b.total)
 	return true
 }
 
@@ -438,16 +439,16 @@ func (p *packed) run(budget int) edge {
 			if p.c.stop() {
 				return edgeStop
 			}
-			before := p.s.other
+			before := p.held
 			for end := p.row + m; p.row < end; p.row++ {
 				p.expand(v, l, p.row)
 			}
-			if p.s.other>>16 != before>>16 && p.s.bytes() > p.s.quota {
+			if p.held>>16 != before>>16 && p.s.bytes() > p.s.quota {
 				p.s.over = true
 				return edgeStop
 			}
 		}
-		p.s.other -= 8 * len(l.keys)
+		p.hold(-8 * len(l.keys))
 		l.keys = nil
 	}
 	for _, v := range slices.Backward(p.order) {
@@ -462,13 +463,18 @@ func (p *packed) run(budget int) edge {
 	return r
 }
 
+func (p *packed) hold(bytes int) {
+	p.held += bytes
+	p.s.other += bytes
+}
+
 // begin makes room for what the states of v lead to.
 func (p *packed) begin(v int32, l *packedLevel) {
 	table := l.table // whose states are complete
 	l.table = nil
 	children := p.tree.children[v]
 	l.next = make([]uint32, 0, 2*max(1, len(children))*l.n)
-	p.s.other += 4 * cap(l.next)
+	p.hold(4 * cap(l.next))
 	size := 16
 	if len(children) == 1 { // mostly there are as many as before
 		size = 1 << bits.Len(uint(2*l.n)+15)
@@ -629,7 +635,7 @@ func (p *packed) state(v int32, key []uint64) uint32 {
 	l.n++
 	l.keys = append(l.keys, key...)
 	l.table[i] = id + 1
-	p.s.other += 8*words + 16
+	p.hold(8*words + 16)
 	if 2*l.n > len(l.table) {
 		l.table = make([]uint32, 4*len(l.table))
 		mask = uint64(len(l.table) - 1)
