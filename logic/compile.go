@@ -210,6 +210,17 @@ func (c *compiler) connected(factors []fedge) edge {
 	if tree == nil {
 		return edgeStop
 	}
+	// A tree whose states number 2 to a fair part of the variables has found no structure; then branching
+	// gets the first long turn.
+	var free *dynamic
+	width := tree.cost - math.Log2(float64(len(atoms)))
+	branching := c.way == inTurns && tree.cost > 15 && width > float64(len(atoms))/4
+	if branching {
+		free = newDynamic(c, s, c.mod.rank)
+		if d := free.run(factors, 1<<22); d != edgeStop || c.err != nil || s.over {
+			return d
+		}
+	}
 	// Packed states take a tenth of the time of residuals, or less.
 	var along interface{ run(budget int) edge }
 	first, turn := 1<<21, 4
@@ -228,17 +239,13 @@ func (c *compiler) connected(factors []fedge) edge {
 	}
 	// Where the tree promises little, both ways take turns, each keeping what it has found; the one that
 	// suits the formula then costs at most a small multiple of what it would have alone.
-	free := newDynamic(c, s, c.mod.rank)
+	if free == nil {
+		free = newDynamic(c, s, c.mod.rank)
+	}
 	if c.way == byBranching {
 		return free.run(factors, 1<<30)
 	}
-	// A tree whose states number 2 to a fair part of the variables has found no structure; then branching
-	// gets the first long turn.
-	if width := tree.cost - math.Log2(float64(len(atoms))); width > float64(len(atoms))/4 {
-		if d := free.run(factors, 1<<22); d != edgeStop || c.err != nil || s.over {
-			return d
-		}
-	} else if tree.cost <= 22 || p != nil && tree.cost <= 30 {
+	if !branching && (tree.cost <= 22 || p != nil && tree.cost <= 30) {
 		if d := along.run(first); d != edgeStop || c.err != nil || s.over {
 			return d
 		}
