@@ -19,9 +19,13 @@ type Diagram struct {
 	pool sync.Pool // *[]float64 of scratch values
 	once sync.Once
 	zero uninformed
+
+	oneSided sync.Once
+	program  program
 }
 
-// newDiagram keeps of b what top needs, in order of evaluation.
+// newDiagram keeps of b what top needs, in order of evaluation: by height, so that neighbours seldom wait
+// for each other's values. In the order in which branching makes them most nodes would need the one before.
 func newDiagram(b *builder, top edge, order []Var, vars []Var, pol map[Var]uint8) *Diagram {
 	n := int(top>>1) + 1
 	used := make([]bool, n)
@@ -40,22 +44,44 @@ func newDiagram(b *builder, top edge, order []Var, vars []Var, pol map[Var]uint8
 		used[nd.t>>1], used[nd.h>>1], used[nd.l>>1] = true, true, true
 	}
 	d := &Diagram{vars: vars, leaf: make([]Var, 0, leaves), nodes: make([]node, 0, inner), pol: make([]uint8, 0, leaves)}
-	slot := make([]uint32, n)
-	var next uint32 = 1
-	for i := 1; i < n; i++ {
-		if !used[i] {
-			continue
+	height := make([]uint32, n)
+	at := []uint32{0} // by height: how many nodes have it, then the next one's place
+	for i := b.leaves; i < n; i++ {
+		if used[i] {
+			nd := &b.nodes[i]
+			h := 1 + max(height[nd.t>>1], height[nd.h>>1], height[nd.l>>1])
+			height[i] = h
+			if int(h) == len(at) {
+				at = append(at, 0)
+			}
+			at[h]++
 		}
-		slot[i] = next
-		next++
-		if i < b.leaves {
+	}
+	slot := height // a height gives way to the slot
+	var next uint32 = 1
+	for i := 1; i < min(n, b.leaves); i++ {
+		if used[i] {
+			slot[i] = next
+			next++
 			v := order[i-1]
 			d.leaf = append(d.leaf, v)
 			d.pol = append(d.pol, pol[v])
+		}
+	}
+	for h, m := range at {
+		at[h] = next
+		next += m
+	}
+	d.nodes = d.nodes[:inner]
+	for i := b.leaves; i < n; i++ {
+		if !used[i] {
 			continue
 		}
+		h := height[i]
+		slot[i] = at[h]
+		at[h]++
 		nd := b.nodes[i]
-		d.nodes = append(d.nodes, node{slot[nd.t>>1]<<1 | nd.t&1, slot[nd.h>>1]<<1 | nd.h&1, slot[nd.l>>1]<<1 | nd.l&1})
+		d.nodes[int(slot[i])-1-leaves] = node{slot[nd.t>>1]<<1 | nd.t&1, slot[nd.h>>1]<<1 | nd.h&1, slot[nd.l>>1]<<1 | nd.l&1}
 	}
 	d.root = slot[top>>1]<<1 | top&1
 	size := d.edges()
@@ -125,9 +151,10 @@ func (d *Diagram) sweep(val []float64) (p, q float64) {
 	j := 2 + 2*len(d.leaf)
 	for i := range d.nodes {
 		n := &d.nodes[i]
-		t, u := val[n.t], val[n.t^1]
-		val[j] = t*val[n.h] + u*val[n.l]
-		val[j+1] = t*val[n.h^1] + u*val[n.l^1]
+		t, h, l := val[n.t:][:2], val[n.h:][:2], val[n.l&^1:][:2] // t and h are regular
+		s := n.l & 1
+		val[j] = t[0]*h[0] + t[1]*l[s]
+		val[j+1] = t[0]*h[1] + t[1]*l[s^1]
 		j += 2
 	}
 	return val[d.root], val[d.root^1]
@@ -165,13 +192,6 @@ func difference(val []float64, n *node) float64 {
 		return val[n.l^1] - val[n.h^1]
 	}
 	return val[n.h] - val[n.l]
-}
-
-// WMC returns the weighted model count of Eq. 1, the probability that the formula holds. It does not
-// allocate for diagrams of up to some tens of nodes, nor in the long run for larger ones.
-func (d *Diagram) WMC(w []Weight) float64 {
-	p, _ := d.both(w)
-	return p
 }
 
 // both returns WMC(F) and WMC(¬F).

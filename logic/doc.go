@@ -36,7 +36,8 @@
 //	v(node) = v(t)·v(h) + (1 − v(t))·v(l)
 //
 // and the same holds for the complement: both are kept, so that neither tiny probabilities nor those next
-// to 1 lose digits. Nodes lie in a flat array in order of evaluation.
+// to 1 lose digits. Nodes lie in a flat array by their height, so that neighbours do not wait for each
+// other; a count by itself computes of each only the sign that the root needs.
 //
 // # Compilation
 //
@@ -49,8 +50,10 @@
 // Along a pseudo-tree. A tree over the variables is chosen such that each factor's variables lie on one
 // way from the root; below a variable, only the residuals of factors that ancestors have touched matter,
 // and equal residuals are compiled once. Candidates come from the variables' own order, from minimum-degree
-// elimination, and from FORCE; the one with the fewest estimated states is used. Chains, trees and
-// taxonomies take a few nodes a variable this way, a grid 2 to the power of its width.
+// elimination, and from FORCE; the one with the fewest estimated states is used. What is left of a clause,
+// a threshold or a parity over literals is a number (satisfied or not, so many true so far, odd or even),
+// and a state a few words of such numbers; with formulas inside factors it is a list of residuals. Chains,
+// trees and taxonomies take a few nodes a variable this way, a grid 2 to the power of its width.
 //
 // By branching. The variable that decides most is branched on, forced literals are propagated, and what is
 // left is split into components again. This finds decompositions that no fixed tree has: of the strict

@@ -63,7 +63,7 @@ func TestExclusions(t *testing.T) {
 				models++
 			}
 		}
-		for _, way := range []way{inTurns, alongTree, byBranching} {
+		for _, way := range []way{inTurns, alongTree, byResiduals, byBranching} {
 			d, err := Compile(context.Background(), f, func(c *compiler) { c.way = way })
 			if err != nil {
 				t.Fatal(err)

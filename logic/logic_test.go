@@ -173,7 +173,7 @@ func TestWMCAgainstEnumeration(t *testing.T) {
 		n := rapid.IntRange(1, 10).Draw(t, "n")
 		f := genAny(t, n)
 		w := genWeights(t, n)
-		d := compile(t, f, func(c *compiler) { c.way = way(rapid.IntRange(0, 2).Draw(t, "way")) })
+		d := compile(t, f, func(c *compiler) { c.way = way(rapid.IntRange(0, 3).Draw(t, "way")) })
 		var want float64
 		for bits := uint(0); bits < 1<<n; bits++ {
 			if holds(f, bits) {
