@@ -137,7 +137,7 @@ func (a *answering) prepare() error {
 		}
 		in.length = len([]rune(in.text))
 		if tokens += len(in.tokens); tokens > a.server.options.Limits.Tokens {
-			return invalid("prompt", "too_many_tokens", "the prompts have more than %d tokens together, the most of a request; send fewer at a time", a.server.options.Limits.Tokens)
+			return tooManyTokens(a.server.options.Limits)
 		}
 		positions := len(in.tokens)
 		if !a.echoed() && a.promptProbs == none {

@@ -140,7 +140,6 @@ func bindUnix(ctx context.Context, path string) (net.Listener, error) {
 
 const (
 	headerTime = 10 * time.Second // for a request's header
-	bodyTime   = time.Minute      // for its body
 	writeTime  = time.Minute      // for an answer, or a part of one, to be taken
 	idleTime   = 2 * time.Minute  // between requests of a connection
 	maxHeader  = 64 << 10
