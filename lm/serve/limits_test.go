@@ -580,6 +580,23 @@ func TestUnixSocket(t *testing.T) {
 	}
 }
 
+// TestListenIPv4 has an address of IPv4 stand for addresses of IPv4 alone.
+func TestListenIPv4(t *testing.T) {
+	s, err := New([]lm.Model{bigram()}, Options{Tokens: []string{strings.Repeat("t", minToken)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	l, err := s.Listen(t.Context(), "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if at := l.Addr().String(); !strings.HasPrefix(at, "0.0.0.0:") {
+		t.Errorf("it listens on %s", at)
+	}
+}
+
 // TestDrain ends a server while it answers: that request is answered, and no other.
 func TestDrain(t *testing.T) {
 	m := bigram()
