@@ -145,14 +145,14 @@ func TestBody(t *testing.T) {
 	_, address := start(t, Options{Limits: Limits{Body: 100, Send: 200 * time.Millisecond}}, bigram())
 	for _, c := range []struct {
 		length, status int
-		says           string
-	}{{101, http.StatusRequestEntityTooLarge, "100 bytes"}, {100, http.StatusRequestTimeout, "200ms"}} {
+		header, says   string
+	}{{101, http.StatusRequestEntityTooLarge, "Expect: 100-continue\r\n", "100 bytes"}, {101, http.StatusRequestEntityTooLarge, "", "100 bytes"}, {100, http.StatusRequestTimeout, "", "200ms"}} {
 		nc, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer nc.Close()
-		fmt.Fprintf(nc, "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n{\"prompt\":", c.length)
+		fmt.Fprintf(nc, "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n{\"prompt\":", c.header, c.length)
 		resp, err := http.ReadResponse(bufio.NewReader(nc), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -161,6 +161,23 @@ func TestBody(t *testing.T) {
 		if data, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != c.status || !strings.Contains(string(data), c.says) {
 			t.Errorf("of %d bytes: status %d, %v: %s", c.length, resp.StatusCode, err, data)
 		}
+	}
+}
+
+// TestLargeBody has clients that send far more than is read hear why it is refused.
+func TestLargeBody(t *testing.T) {
+	_, address := start(t, Options{Limits: Limits{Body: 100}}, bigram())
+	if status, data, _ := post(t, address+"/tokenize", `{"prompt":"`+strings.Repeat("a", 20<<20)+`"}`); status != http.StatusRequestEntityTooLarge || !strings.Contains(string(data), "100 bytes") {
+		t.Errorf("status %d: %.200s", status, data)
+	}
+	// A length that is not told beforehand.
+	resp, err := http.Post(address+"/tokenize", "application/json", io.MultiReader(strings.NewReader(`{"prompt":"`), strings.NewReader(strings.Repeat("a", 20<<20))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("status %d", resp.StatusCode)
 	}
 }
 

@@ -39,6 +39,10 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (fields, error) {
 	}
 	switch {
 	case large:
+		// Who sends without asking hears no answer before everything is sent.
+		if r.Header.Get("Expect") == "" {
+			_, _ = io.CopyN(io.Discard, r.Body, mostDiscarded)
+		}
 		return nil, &requestError{status: http.StatusRequestEntityTooLarge, code: "body_too_large",
 			message: fmt.Sprintf("the request has more than %d bytes, the most that this server reads; send fewer prompts at a time", s.options.Body)}
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -50,6 +54,9 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (fields, error) {
 	_ = control.SetReadDeadline(time.Time{})
 	return parse(data)
 }
+
+// mostDiscarded is how much of a request that is too large is read, and forgotten.
+const mostDiscarded = 64 << 20
 
 // fields are a request's members by their names, null as if it were not there.
 type fields map[string]json.RawMessage
