@@ -21,7 +21,7 @@ type serveCmd struct {
 	Model        []string      `short:"m" placeholder:"NAME" env:"MODELLOG_MODEL" default:"${model}" help:"Model to serve: a name, gguf:PATH or ollama:NAME; give it again for more of them. Default: ${default}."`
 	Listen       string        `placeholder:"ADDRESS" default:"127.0.0.1:8011" help:"Where to listen: HOST:PORT, or unix:PATH for a socket of this user's own. A port of 0 is a free one. Default: ${default}."`
 	TokenFromEnv []string      `placeholder:"VARIABLE" help:"Requests must show the token that is in this environment variable, or one of several. Needed where other machines reach the address."`
-	MaxBody      int64         `placeholder:"BYTES" help:"Of a request. Default: 16 MB."`
+	MaxBody      int64         `placeholder:"BYTES" help:"Of a request. Default: 4 MB."`
 	MaxPrompts   int           `placeholder:"N" help:"Of a request. Default: 256."`
 	MaxQueue     int           `placeholder:"N" help:"Requests under way or waiting; more are told to come again later. Default: 256."`
 	Batch        int           `placeholder:"N" help:"Prefixes of all requests that are read together; with 1 the last digits of a reading do not depend on the others. Default: 256."`

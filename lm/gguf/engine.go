@@ -36,6 +36,7 @@ type engine struct {
 	model    model.Model
 	capacity int   // tokens that the cache holds
 	chunk    int   // tokens that go through at once
+	rows     int   // of them, those whose logits are computed
 	graphics bool  // layers are on graphics processors
 	held     *held // what the cache holds; nil where it cannot hold a tree of prefixes
 }
@@ -61,7 +62,7 @@ var ErrUnsupported = errors.New("the engine does not have this model's architect
 
 // load loads the weights at path. The engine reports running out of memory, and
 // metadata it cannot make sense of, by panicking.
-func load(ctx context.Context, path string, threads int, layers ml.GPULayersList, precision string, capacity, chunk int, progress func(string, int64, int64)) (e *engine, err error) {
+func load(ctx context.Context, path string, threads int, layers ml.GPULayersList, precision string, capacity, chunk, rows int, progress func(string, int64, int64)) (e *engine, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			e, err = nil, enginePanic(r, len(layers) > 0)
@@ -77,7 +78,7 @@ func load(ctx context.Context, path string, threads int, layers ml.GPULayersList
 	if err != nil {
 		return nil, err
 	}
-	e = &engine{model: m, capacity: capacity, chunk: chunk, graphics: len(layers) > 0}
+	e = &engine{model: m, capacity: capacity, chunk: chunk, rows: rows, graphics: len(layers) > 0}
 	if m.Config().Cache == nil {
 		m.Backend().Close()
 		return nil, errors.New("this architecture makes embeddings and predicts no next token")
@@ -147,8 +148,9 @@ func (e *engine) close() {
 }
 
 // forward runs a tree of prefixes that fits the cache, whose stem comes first, and hands the logits after each prefix
-// to row: as many numbers as tokens, and row's to keep. What the cache held is forgotten before and after.
-func (e *engine) forward(nodes []node, stem int, row func(prefix int, logits []float32) error) (err error) {
+// to row: as many numbers as tokens, and row's to keep. What the cache held is forgotten before and after. When ctx ends,
+// so does it, with the pass that is computed.
+func (e *engine) forward(ctx context.Context, nodes []node, stem int, row func(prefix int, logits []float32) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = enginePanic(r, e.graphics)
@@ -163,6 +165,9 @@ func (e *engine) forward(nodes []node, stem int, row func(prefix int, logits []f
 		}
 	}()
 	for len(nodes) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		// The weights of the output head go through the processor's caches for each pass with outputs: what does not
 		// go through at once is the stem, where few prefixes end or none.
 		n := min(len(nodes), e.chunk)
@@ -172,8 +177,12 @@ func (e *engine) forward(nodes []node, stem int, row func(prefix int, logits []f
 		var outputs []int32
 		var ends []int
 		for i, at := range nodes[:n] {
-			if at.prefix >= 0 {
-				outputs, ends = append(outputs, int32(i)), append(ends, at.prefix)
+			if at.prefix < 0 {
+				continue
+			}
+			if outputs, ends = append(outputs, int32(i)), append(ends, at.prefix); len(outputs) == e.rows {
+				n = i + 1
+				break
 			}
 		}
 		if err := e.run(nodes[:n], outputs, func(i int, logits []float32) error { return row(ends[i], logits) }); err != nil {

@@ -108,7 +108,7 @@ type Options struct {
 	CacheDir  string    // where dequantised weights are kept; needed for Exact
 	Threads   int       // threads of the engine; all processors where it is 0
 	GPU       bool      // compute on the graphics processors that the engine finds; an error where there are none
-	Batch     int       // prefixes in a batch at most; where it is 0, 64 in Exact precision and 1 in Native
+	Batch     int       // prefixes in a batch (see Model.Batch); where it is 0, 64 in Exact precision and 1 in Native
 
 	// Progress, where it is not nil, is told of steps that take long.
 	Progress func(what string, done, total int64)

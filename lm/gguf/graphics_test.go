@@ -161,7 +161,7 @@ func TestGPUTree(t *testing.T) {
 			prefixes := slices.Delete(questions(t, m, 24), 3, 4) // which has nothing in common with the others
 			m.chunk = 8
 			const room = 8
-			if m.engine, err = load(t.Context(), m.weights, testThreads, m.layers, m.info.Precision, room, m.chunk, nil); err != nil {
+			if m.engine, err = load(t.Context(), m.weights, testThreads, m.layers, m.info.Precision, room, m.chunk, m.batch, nil); err != nil {
 				t.Fatal(err)
 			}
 			placed(t, m)

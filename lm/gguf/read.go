@@ -2,7 +2,6 @@ package gguf
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -10,8 +9,8 @@ import (
 )
 
 // Read reads the next-token distribution after each prefix, identical prefixes
-// once. It returns as soon as ctx ends; a batch that the engine is computing is
-// then finished in the background and dropped.
+// once. It returns as soon as ctx ends; what the engine is computing is then
+// dropped in the background, after at most a chunk of tokens.
 func (m *Model) Read(ctx context.Context, prefixes [][]lm.Token, yield func(i int, d lm.Distribution) error) error {
 	distinct, asked, err := m.distinct(prefixes)
 	if err != nil {
@@ -38,8 +37,8 @@ func (m *Model) Read(ctx context.Context, prefixes [][]lm.Token, yield func(i in
 // distinct returns the different prefixes in the order of their first
 // occurrence, and for each the indices at which it stands.
 func (m *Model) distinct(prefixes [][]lm.Token) (distinct [][]lm.Token, asked [][]int, err error) {
-	place := make(map[string]int)
-	var key []byte
+	var all growing
+	place := make(map[int]int) // by the node at which a prefix ends
 	for i, prefix := range prefixes {
 		if len(prefix) == 0 {
 			return nil, nil, lm.ErrEmptyPrefix
@@ -47,17 +46,16 @@ func (m *Model) distinct(prefixes [][]lm.Token) (distinct [][]lm.Token, asked []
 		if len(prefix) > m.info.Context {
 			return nil, nil, &lm.ContextError{Tokens: len(prefix), Context: m.info.Context}
 		}
-		key = key[:0]
 		for _, t := range prefix {
 			if t < 0 || int(t) >= m.info.Vocabulary {
 				return nil, nil, fmt.Errorf("token %d is outside the model's vocabulary of %d", t, m.info.Vocabulary)
 			}
-			key = binary.LittleEndian.AppendUint32(key, uint32(t))
 		}
-		at, known := place[string(key)]
+		end, _, _ := all.add(prefix)
+		at, known := place[end]
 		if !known {
 			at = len(distinct)
-			place[string(key)] = at
+			place[end] = at
 			distinct = append(distinct, prefix)
 			asked = append(asked, nil)
 		}
@@ -66,23 +64,26 @@ func (m *Model) distinct(prefixes [][]lm.Token) (distinct [][]lm.Token, asked []
 	return distinct, asked, nil
 }
 
-// Batch returns how many of the first prefixes are computed together: as many as make a chunk of tokens beside
-// what all of them begin with. What some begin with alike is read once, so that prefixes which come sorted by
-// their tokens are read fastest. Products of few rows and of many add up in another order, so that the last digits
-// depend on the batch: of a log-probability the fifth, and with Gemma, whose activations the engine looks up in a
-// table of 16 bits, the third.
+// Batch returns how many of the first prefixes are computed together: [Options].Batch, if they make no more than a
+// chunk of tokens beside what all of them begin with. Past that, those are added that go on from a long one of them,
+// for which it would have to be read again: all beginnings of a text are one batch. What some begin with alike is read
+// once, so that prefixes which come sorted by their tokens are read fastest. Products of few rows and of many add up
+// in another order, so that the last digits depend on the batch: of a log-probability the fifth, and with Gemma, whose
+// activations the engine looks up in a table of 16 bits, the third.
 func (m *Model) Batch(prefixes [][]lm.Token) int {
-	n, different, common := 0, 0, 0
-	for n < len(prefixes) && n < m.batch {
-		known := 0 // of this prefix from those before
-		for _, before := range prefixes[:n] {
-			known = max(known, alike(before, prefixes[n]))
-		}
+	var read growing
+	n, nodes, common := 0, 0, 0
+	for n < len(prefixes) {
+		_, known, at := read.add(prefixes[n])
 		stem := len(prefixes[0])
 		if n > 0 {
 			stem = min(common, alike(prefixes[0], prefixes[n]))
 		}
-		if different += len(prefixes[n]) - known; n > 0 && different > stem+m.chunk {
+		nodes += len(prefixes[n]) - known
+		fits := n < m.batch && nodes <= stem+m.chunk
+		// A batch of one is of one whatever it costs: nothing is to depend on what is read with it.
+		goesOn := m.batch > 1 && known >= m.batch && read.ends[at] && nodes <= len(prefixes[n])+m.chunk
+		if n > 0 && !fits && !goesOn {
 			break
 		}
 		n, common = n+1, stem
@@ -175,11 +176,11 @@ func (m *Model) forward(ctx context.Context, batch [][]lm.Token, row func(prefix
 		return row(prefix, logits)
 	}
 	if m.engine.held != nil {
-		return m.engine.forward(nodes, stem, checked)
+		return m.engine.forward(ctx, nodes, stem, checked)
 	}
 	for i := range batch {
 		nodes, stem := tree(batch[i : i+1])
-		if err := m.engine.forward(nodes, stem, func(_ int, logits []float32) error { return checked(i, logits) }); err != nil {
+		if err := m.engine.forward(ctx, nodes, stem, func(_ int, logits []float32) error { return checked(i, logits) }); err != nil {
 			return err
 		}
 	}
@@ -209,7 +210,7 @@ func (m *Model) makeRoom(ctx context.Context, tokens int) error {
 	if err := m.checkWeights(ctx); err != nil {
 		return err
 	}
-	e, err := load(ctx, m.weights, m.options.Threads, m.layers, m.info.Precision, capacity, m.chunk, m.options.Progress)
+	e, err := load(ctx, m.weights, m.options.Threads, m.layers, m.info.Precision, capacity, m.chunk, m.batch, m.options.Progress)
 	if err != nil {
 		return fmt.Errorf("loading %s: %w", m.info.Path, err)
 	}

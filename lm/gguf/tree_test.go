@@ -1,6 +1,8 @@
 package gguf
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -193,24 +195,32 @@ func TestSharedPrefixes(t *testing.T) {
 	}
 }
 
-// All prefixes of a text go through the model as one text for each batch, whatever their order, and agree with those
-// read one by one.
+// All prefixes of a text go through the model as the text does, once, and the other way round little more often; they
+// agree with those read one by one.
 func TestNestedPrefixes(t *testing.T) {
 	for _, r := range modeltest.All {
 		t.Run(r.Name, func(t *testing.T) {
 			m := open(t, r, Exact)
-			text := questions(t, m, 90)[5]
+			text := questions(t, m, 200)[5]
 			var prefixes [][]lm.Token
-			for n := len(text); n > 0; n-- {
-				prefixes = append(prefixes, text[:n])
+			for n := range text {
+				prefixes = append(prefixes, text[:n+1])
 			}
-			if n, err := m.Tokens(prefixes); err != nil || n != len(text)+len(text)-m.batch {
-				t.Errorf("%d tokens are read of a text of %d in batches of %d, %v", n, len(text), m.batch, err)
+			if n := m.Batch(prefixes); n != len(text) {
+				t.Errorf("%d of %d beginnings of a text are read together", n, len(text))
+			}
+			if n, err := m.Tokens(prefixes); err != nil || n != len(text) {
+				t.Errorf("%d tokens are read of a text of %d, %v", n, len(text), err)
+			}
+			backwards := slices.Clone(prefixes)
+			slices.Reverse(backwards)
+			if n, err := m.Tokens(backwards); err != nil || n >= len(text)+m.batch {
+				t.Errorf("%d tokens are read of a text of %d, %v", n, len(text), err)
 			}
 			together := make(map[int][]float64)
 			read := 0
 			if err := m.Read(t.Context(), prefixes, func(i int, d lm.Distribution) error {
-				if read++; i%9 == 0 {
+				if read++; i%19 == 0 {
 					together[i] = modeltest.LogSoftmax(d.Logits)
 				}
 				return nil
@@ -283,7 +293,7 @@ func BenchmarkPass(b *testing.B) {
 						nodes[i] = node{parent: i - 1, depth: i, prefix: -1}
 					}
 					for b.Loop() {
-						if err := m.engine.forward(nodes, n, nil); err != nil {
+						if err := m.engine.forward(b.Context(), nodes, n, nil); err != nil {
 							b.Fatal(err)
 						}
 					}
@@ -291,4 +301,60 @@ func BenchmarkPass(b *testing.B) {
 			}
 		})
 	}
+}
+
+// A batch that nobody waits for any more ends with the pass that is computed, also where no prefix ends in those to come.
+func TestForwardEnds(t *testing.T) {
+	m := open(t, modeltest.SmolLM, Exact)
+	ctx, cancel := context.WithCancel(t.Context())
+	text := make([]lm.Token, 3*m.chunk)
+	text[0] = 1
+	nodes, stem := tree([][]lm.Token{text[:1], text})
+	if err := m.makeRoom(ctx, len(nodes)); err != nil {
+		t.Fatal(err)
+	}
+	err := m.engine.forward(ctx, nodes, stem, func(prefix int, _ []float32) error {
+		if prefix != 0 {
+			t.Error("it is read to its end")
+		}
+		cancel()
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// A batch is what the rule for it says, found by comparing each prefix with all before it.
+func TestBatch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &Model{batch: rapid.IntRange(1, 6).Draw(t, "batch"), chunk: rapid.IntRange(1, 12).Draw(t, "chunk")}
+		prefixes := rapid.SliceOfNDistinct(rapid.SliceOfN(rapid.Int32Range(0, 1), 1, 9), 1, 24, func(p []lm.Token) string { return fmt.Sprint(p) }).Draw(t, "prefixes")
+		if rapid.Bool().Draw(t, "sorted") {
+			slices.SortFunc(prefixes, slices.Compare)
+		}
+		want := 1
+		for ; want < len(prefixes); want++ {
+			p, batch := prefixes[want], prefixes[:want+1]
+			known, goesOn := 0, false
+			for _, before := range prefixes[:want] {
+				same := alike(before, p)
+				if same > known {
+					known, goesOn = same, false
+				}
+				goesOn = goesOn || same == known && (same == len(before) || same == len(p))
+			}
+			nodes, stem := tree(batch)
+			fits := len(batch) <= m.batch && len(nodes) <= stem+m.chunk
+			if m.batch == 1 || known < m.batch || len(nodes) > len(p)+m.chunk {
+				goesOn = false
+			}
+			if !fits && !goesOn {
+				break
+			}
+		}
+		if got := m.Batch(prefixes); got != want {
+			t.Fatalf("%d of %v are read together, want %d", got, prefixes, want)
+		}
+	})
 }

@@ -223,7 +223,8 @@ func (b *byID) complete(ctx context.Context, e *endpoint, prompt []lm.Token, inn
 		// the probabilities, were it set up to tell those after sampling, is undone.
 		"temperature": 0, "top_p": 1, "seed": 0, "presence_penalty": 0, "frequency_penalty": 0,
 	}
-	if !e.plain.Load() {
+	plain := e.plain.Load() // another request may find it out meanwhile
+	if !plain {
 		request["repetition_penalty"] = 1
 		request["min_p"] = 0
 	}
@@ -242,7 +243,7 @@ func (b *byID) complete(ctx context.Context, e *endpoint, prompt []lm.Token, inn
 	var answer completion
 	err := e.post(ctx, e.at("/completions"), request, limit, &answer)
 	var status *StatusError
-	if errors.As(err, &status) && refused(err) && !e.plain.Load() && namesExtra(status.Message) {
+	if errors.As(err, &status) && refused(err) && !plain && namesExtra(status.Message) {
 		e.plain.Store(true)
 		return b.complete(ctx, e, prompt, inner)
 	}

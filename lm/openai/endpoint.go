@@ -63,7 +63,7 @@ func parse(address string) (*url.URL, error) {
 	if base.User != nil || base.RawQuery != "" {
 		return nil, fmt.Errorf("the address of the server at %s has a user, a password or a query in it; a key belongs into the environment variable MODELLOG_OPENAI_KEY", base.Host)
 	}
-	base.Fragment = ""
+	base.Fragment, base.ForceQuery = "", false
 	base.Path = strings.TrimRight(base.Path, "/")
 	if base.Path == "" {
 		base.Path = "/v1"

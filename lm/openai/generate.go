@@ -99,10 +99,11 @@ func (m *Model) Generate(ctx context.Context, r lm.Request) (lm.Response, error)
 
 // generateAt has one server write.
 func (m *Model) generateAt(ctx context.Context, e *endpoint, r lm.Request) (lm.Response, error) {
-	response, err := m.generate(ctx, e, r, e.plain.Load())
+	plain := e.plain.Load() // another request may find it out meanwhile
+	response, err := m.generate(ctx, e, r, plain)
 	// A server that refuses what it does not know is asked without it.
 	var status *StatusError
-	if errors.As(err, &status) && (status.Status == http.StatusBadRequest || status.Status == http.StatusUnprocessableEntity) && !e.plain.Load() && response.Text == "" && namesExtra(status.Message) {
+	if errors.As(err, &status) && (status.Status == http.StatusBadRequest || status.Status == http.StatusUnprocessableEntity) && !plain && response.Text == "" && namesExtra(status.Message) {
 		if r.TopK > 0 {
 			return response, fmt.Errorf("%w; the request has a top-k, which the server does not take", err)
 		}
@@ -234,7 +235,7 @@ func (a *assembly) parts(r io.Reader) error {
 		return err
 	}
 	if a.finish == "" {
-		return &lostError{server: a.e.base.String(), err: errors.New("the answer ends in the middle")}
+		return a.e.lost(errors.New("the answer ends in the middle"))
 	}
 	return nil
 }

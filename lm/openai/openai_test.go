@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -132,7 +134,11 @@ func TestLies(t *testing.T) {
 		"401":         {func(w http.ResponseWriter) { w.WriteHeader(401) }, false, "MODELLOG_OPENAI_KEY"},
 		"404":         {func(w http.ResponseWriter) { w.WriteHeader(404); io.WriteString(w, `{"detail":"Not Found"}`) }, false, "Not Found"},
 		"500":         {func(w http.ResponseWriter) { w.WriteHeader(500); io.WriteString(w, "boom") }, false, "boom"},
-		"redirection": {func(w http.ResponseWriter) { w.Header().Set("Location", "http://127.0.0.1:1/"); w.WriteHeader(302) }, false, "302"},
+		"redirection": {func(w http.ResponseWriter) { w.Header().Set("Location", "http://127.0.0.1:1/"); w.WriteHeader(302) }, false, "sends on to another address"},
+		"for a terminal": {func(w http.ResponseWriter) {
+			w.WriteHeader(400)
+			say(w, "application/json", `{"error":{"message":"\u001b[2Jgone\u0007"}}`)
+		}, false, "\ufffd[2Jgone\ufffd"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := open(t, liar(t, func(w http.ResponseWriter, _ *http.Request) { test.answer(w) }), Options{Retries: 1})
@@ -211,7 +217,12 @@ func TestRetryAfter(t *testing.T) {
 	if d := retryAfter(time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)); d < 80*time.Second || d > 90*time.Second {
 		t.Errorf("a time in 90 s is %v", d)
 	}
-	for _, header := range []string{"", "soon", "-5", "NaN", "1e300"} {
+	for _, header := range []string{"99999999999999999999", "1e300", "Inf", "Fri, 31 Dec 9999 23:59:59 GMT"} {
+		if d := retryAfter(header); d <= patience {
+			t.Errorf("%q is %v", header, d)
+		}
+	}
+	for _, header := range []string{"", "soon", "-5", "NaN", "-Inf", "Fri, 31 Dec 1999 23:59:59 GMT"} {
 		if d := retryAfter(header); d != 0 {
 			t.Errorf("%q is %v", header, d)
 		}
@@ -342,6 +353,77 @@ func TestPlainServer(t *testing.T) {
 	r.TopK = 5
 	if _, err := m.Generate(t.Context(), r); err == nil || !strings.Contains(err.Error(), "top-k") {
 		t.Errorf("a top-k that is not taken: %v", err)
+	}
+}
+
+// Requests that find out at the same time that a server is plain are all asked again.
+func TestPlainServerAtOnce(t *testing.T) {
+	const n = 4
+	var refused sync.WaitGroup
+	refused.Add(n)
+	m := open(t, liar(t, func(w http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), "min_p") {
+			refused.Done()
+			refused.Wait() // until all are there
+			w.WriteHeader(400)
+			io.WriteString(w, `{"error":{"message":"Unrecognized request argument supplied: min_p"}}`)
+			return
+		}
+		say(w, "application/json", whole)
+	}), Options{Parallel: n})
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			if response, err := m.Generate(t.Context(), question); err != nil || response.Text != "yes" {
+				t.Errorf("%+v, %v", response, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// What does not pass by itself is said at once, with the reason: nobody waits for a certificate.
+func TestLastingFaults(t *testing.T) {
+	secure := httptest.NewTLSServer(nil)
+	defer secure.Close()
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	plain := liar(t, nil)
+	for address, says := range map[string]string{
+		secure.URL: "certificate",
+		strings.Replace(plain, "http:", "https:", 1): "HTTPS",
+		"http://127.0.0.1:1":                         "is it running",
+		"http://no-such-host.invalid":                "no such host",
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if _, err := Open(ctx, address, "m", Options{Backoff: time.Minute}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+// The key is not in the error of an answer that is no HTTP, which repeats it.
+func TestKeyInGarbage(t *testing.T) {
+	const secret = "sk-abcdefghijklmnop-1234567890"
+	t.Setenv("MODELLOG_OPENAI_KEY", secret)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			io.WriteString(nc, secret+" "+secret+"\r\n\r\n")
+			nc.Close()
+		}
+	}()
+	_, err = Open(t.Context(), "http://"+l.Addr().String(), "m", Options{Retries: -1})
+	if err == nil || strings.Contains(err.Error(), secret[:8]) || !strings.Contains(err.Error(), "[key]") {
+		t.Error(err)
 	}
 }
 

@@ -78,13 +78,16 @@ func TestSeveral(t *testing.T) {
 			}
 			// All die: one error that names them. When they are back all is well.
 			gone := func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(503); return true }
-			a.before, c.before = gone, gone
+			a.answer(gone)
+			c.answer(gone)
 			err := m.Read(t.Context(), prefixes, func(int, lm.Distribution) error { return nil })
 			var all *GoneError
 			if !errors.As(err, &all) || len(all.Errors) != 3 || !strings.Contains(err.Error(), a.URL) || !strings.Contains(err.Error(), b.URL) || !strings.Contains(err.Error(), c.URL) {
 				t.Errorf("%v", err)
 			}
-			a.before, b.before, c.before = nil, nil, nil
+			for _, s := range []*standIn{a, b, c} {
+				s.answer(nil)
+			}
 			if got := readAll(t, m, prefixes[:40]); !reflect.DeepEqual(got, want[:40]) {
 				t.Error("after they are back")
 			}
@@ -112,12 +115,14 @@ func TestRefusal(t *testing.T) {
 	a, b := newStandIn(t, true, 0), newStandIn(t, true, 0)
 	m := reader(t, a.URL+"+"+b.URL, Options{})
 	refuse := func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(400); return true }
-	a.before, b.before = refuse, refuse
+	a.answer(refuse)
+	b.answer(refuse)
 	var status *StatusError
 	if err := m.Read(t.Context(), many(1), nil); !errors.As(err, &status) || status.Status != 400 {
 		t.Errorf("%v", err)
 	}
-	a.before, b.before = nil, nil
+	a.answer(nil)
+	b.answer(nil)
 	readAll(t, m, many(60))
 	if a.asked.Load() < 5 || b.asked.Load() < 5 {
 		t.Errorf("%d and %d requests", a.asked.Load(), b.asked.Load())
@@ -136,7 +141,7 @@ func TestBounded(t *testing.T) {
 			defer now.Add(-1)
 			for old := most[k].Load(); n > old && !most[k].CompareAndSwap(old, n); old = most[k].Load() {
 			}
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(20 * time.Millisecond) // the others come meanwhile
 			return false
 		}
 	}

@@ -42,7 +42,7 @@ type standIn struct {
 	model *modeltest.Bigram
 
 	asked  atomic.Int32                                      // readings
-	before func(w http.ResponseWriter, r *http.Request) bool // answers in its place
+	before func(w http.ResponseWriter, r *http.Request) bool // answers readings in its place
 	keys   sync.Map                                          // that were sent
 }
 
@@ -51,6 +51,13 @@ func newStandIn(t testing.TB, native bool, most int) *standIn {
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Close)
 	return s
+}
+
+// answer has readings answered otherwise from now on, also while some are under way; nil is as they were.
+func (s *standIn) answer(before func(w http.ResponseWriter, r *http.Request) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = before
 }
 
 // letters are GPT-2's, by byte: the printable ones are themselves, the others come after.
@@ -127,11 +134,11 @@ func (s *standIn) serve(w http.ResponseWriter, r *http.Request) {
 	if reading {
 		s.asked.Add(1)
 	}
-	if s.before != nil && reading {
+	if before := s.before; before != nil && reading {
 		answered := func() bool {
 			s.mu.Unlock()
 			defer s.mu.Lock()
-			return s.before(w, r)
+			return before(w, r)
 		}()
 		if answered {
 			return

@@ -3,17 +3,21 @@ package openai
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"mime"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // The largest bodies that are read.
@@ -39,6 +43,8 @@ type StatusError struct {
 
 func (e *StatusError) Error() string {
 	switch {
+	case e.Status/100 == 3:
+		return fmt.Sprintf("the server at %s sends on to another address (status %d), where the key in the environment does not belong; give that address if it is right", e.Server, e.Status)
 	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
 		return fmt.Sprintf("the server at %s asks for a key, or refuses the one it was given (status %d: %s); set MODELLOG_OPENAI_KEY in the environment", e.Server, e.Status, e.Message)
 	case e.Status == http.StatusTooManyRequests:
@@ -64,16 +70,34 @@ func (e *AnswerError) Error() string {
 
 // lostError is a connection that could not be made, or ended before the answer did.
 type lostError struct {
-	server  string
-	err     error
-	refused bool // nothing listens there
+	server string
+	says   string // the error's text, without the key
+	err    error
+}
+
+func (e *endpoint) lost(err error) *lostError {
+	return &lostError{e.base.String(), e.hide(err.Error()), err}
 }
 
 func (e *lostError) Error() string {
-	return fmt.Sprintf("the connection to the server at %s failed (%v); is it running?", e.server, e.err)
+	var certificate *tls.CertificateVerificationError
+	if errors.As(e.err, &certificate) {
+		return fmt.Sprintf("the server at %s cannot prove that it is the one of that name (%v); SSL_CERT_FILE names the certificates of those who may vouch for it", e.server, e.says)
+	}
+	return fmt.Sprintf("the connection to the server at %s failed (%s); is it running?", e.server, e.says)
 }
 
 func (e *lostError) Unwrap() error { return e.err }
+
+// lasting says whether the reason is none that passes by itself: nothing listens there, there is no such name, or
+// what answers is not who it should be or speaks no TLS.
+func (e *lostError) lasting() bool {
+	var name *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	return errors.Is(e.err, syscall.ECONNREFUSED) || errors.As(e.err, &name) && name.IsNotFound || errors.As(e.err, &certificate) ||
+		errors.As(e.err, &record) || strings.Contains(e.err.Error(), "HTTP response to HTTPS client")
+}
 
 // lateError is a server that does not answer in time.
 type lateError struct {
@@ -107,9 +131,9 @@ func (e *endpoint) send(ctx context.Context, method, url, accept string, body []
 		if err == nil {
 			e.answered.Store(true)
 		}
-		// Where nothing has ever listened there is nothing to wait for.
+		// What never was there is not waited for.
 		var lost *lostError
-		never := errors.As(err, &lost) && lost.refused && !e.answered.Load()
+		never := errors.As(err, &lost) && lost.lasting() && !e.answered.Load()
 		if err == nil || never || ctx.Err() != nil || attempt >= e.options.Retries || handed() || !retry(err) {
 			if err != nil && ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -147,7 +171,7 @@ func (e *endpoint) sendOnce(ctx context.Context, method, url, accept string, bod
 		case context.Cause(limited) == errLate:
 			return &lateError{e.base.String(), e.options.Timeout}
 		}
-		return &lostError{e.base.String(), e.withoutKey(inner(err)), errors.Is(err, syscall.ECONNREFUSED)}
+		return e.lost(inner(err))
 	}
 	req, err := http.NewRequestWithContext(limited, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -207,8 +231,9 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 
 // retryAfter reads the header, which is a number of seconds or a time.
 func retryAfter(header string) time.Duration {
-	if s, err := strconv.ParseFloat(strings.TrimSpace(header), 64); err == nil && s >= 0 && s < 1e9 {
-		return time.Duration(s * float64(time.Second))
+	if s, err := strconv.ParseFloat(strings.TrimSpace(header), 64); err == nil && s >= 0 {
+		const most = 1e9 // some decades, which a Duration holds
+		return time.Duration(min(s, most) * float64(time.Second))
 	}
 	if at, err := http.ParseTime(header); err == nil {
 		return max(0, time.Until(at))
@@ -261,8 +286,14 @@ func excerpt(body []byte) string {
 	return fmt.Sprintf("%q…", strings.ToValidUTF8(string(body[:most]), ""))
 }
 
-// hide takes the key out of what a server says.
+// hide takes the key out of what a server says, and what would have a terminal do something.
 func (e *endpoint) hide(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, text)
 	if e.key == "" {
 		return text
 	}
@@ -273,13 +304,6 @@ func (e *endpoint) hide(text string) string {
 		text = strings.ReplaceAll(text, e.key[:8], "[key]")
 	}
 	return text
-}
-
-func (e *endpoint) withoutKey(err error) error {
-	if e.key == "" {
-		return err
-	}
-	return errors.New(e.hide(err.Error()))
 }
 
 // inner leaves out the method and address that net/http puts in front.

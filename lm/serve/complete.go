@@ -137,7 +137,7 @@ func (a *answering) prepare() error {
 		}
 		in.length = len([]rune(in.text))
 		if tokens += len(in.tokens); tokens > a.server.options.Limits.Tokens {
-			return invalid("prompt", "too_many_tokens", "the prompts have more than %d tokens together, the most of a request; send fewer at a time", a.server.options.Limits.Tokens)
+			return tooManyTokens(a.server.options.Limits)
 		}
 		positions := len(in.tokens)
 		if !a.echoed() && a.promptProbs == none {
@@ -360,60 +360,49 @@ func (a *answering) whole() error {
 
 // streamed answers in server-sent events, one continuation after the other. What goes wrong on the way is an event, too.
 func (a *answering) streamed() error {
-	control := http.NewResponseController(a.w)
-	a.w.Header().Set("Content-Type", "text/event-stream")
-	event := func(answer any) error {
-		data, err := marshal(answer)
-		if err != nil {
-			return err
-		}
-		_ = control.SetWriteDeadline(time.Now().Add(writeTime)) // not all connections have deadlines
-		if _, err := fmt.Fprintf(a.w, "data: %s\n\n", data); err != nil {
-			return err
-		}
-		return control.Flush()
+	out := newEvents(a.ctx, a.w)
+	err := a.parts(out)
+	if err != nil {
+		_ = out.add(a.server.refusal(a.ctx, err).form()) // who has gone misses nothing
+	} else {
+		err = out.addData([]byte("[DONE]"))
 	}
-	part := func(c choice) error {
+	return errors.Join(err, out.close())
+}
+
+// parts adds the parts of the answer.
+func (a *answering) parts(out *events) error {
+	add := func(c choice) error {
 		answer := a.head
 		answer.Choices = []choice{c}
-		return event(answer)
+		return out.add(answer)
 	}
-	err := func() error {
-		for k, in := range a.inputs {
-			for i := range a.n {
-				c, at := a.choice(in, k*a.n+i)
-				if a.echo || a.returnTokens {
-					if err := part(c); err != nil {
-						return err
-					}
-				}
-				err := a.write(in, i, func(text string, entries []entry, finish lm.Finish) error {
-					c := choice{Index: c.Index}
-					if a.logProbs != none {
-						c.LogProbs = noLogProbs()
-					}
-					at = a.extend(&c, text, entries, finish, at)
-					return part(c)
-				})
-				if err != nil {
+	for k, in := range a.inputs {
+		for i := range a.n {
+			c, at := a.choice(in, k*a.n+i)
+			if a.echo || a.returnTokens {
+				if err := add(c); err != nil {
 					return err
 				}
 			}
+			err := a.write(in, i, func(text string, entries []entry, finish lm.Finish) error {
+				c := choice{Index: c.Index}
+				if a.logProbs != none {
+					c.LogProbs = noLogProbs()
+				}
+				at = a.extend(&c, text, entries, finish, at)
+				return add(c)
+			})
+			if err != nil {
+				return err
+			}
 		}
+	}
+	if !a.usage {
 		return nil
-	}()
-	if err != nil {
-		_ = event(a.server.refusal(a.ctx, err).form()) // who has gone misses nothing
-		return err
 	}
-	if a.usage {
-		a.used.Total = a.used.Prompt + a.used.Completion
-		answer := a.head
-		answer.Choices, answer.Usage = []choice{}, &a.used
-		if err := event(answer); err != nil {
-			return err
-		}
-	}
-	_, err = fmt.Fprint(a.w, "data: [DONE]\n\n")
-	return errors.Join(err, control.SetWriteDeadline(time.Time{}))
+	a.used.Total = a.used.Prompt + a.used.Completion
+	answer := a.head
+	answer.Choices, answer.Usage = []choice{}, &a.used
+	return out.add(answer)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -417,4 +418,29 @@ func TestStreamGone(t *testing.T) {
 	leave()
 	ask(t, address, map[string]any{"prompt": "A robin is a", "max_tokens": 2})
 	idle(t, s)
+}
+
+// TestSlowReader has a client take nothing of a long stream: the engine is free for the others.
+func TestSlowReader(t *testing.T) {
+	m := engine.Open(t, modeltest.SmolLM)
+	_, address := start(t, Options{}, m)
+	nc, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if err := nc.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		t.Fatal(err)
+	}
+	// 30 MB, of which no connection takes more than a few by itself.
+	const body = `{"prompt":"1, 2, 3, 4,","max_tokens":20,"temperature":0,"stream":true,"logprobs":-1}`
+	fmt.Fprintf(nc, "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	if _, err := nc.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	ask(t, address, map[string]any{"prompt": "A robin is a", "max_tokens": 2})
+	if took := time.Since(begun); took > writeTime/2 {
+		t.Errorf("another request waits for %v", took)
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,9 +67,16 @@ func TestRefusals(t *testing.T) {
 		{`{"prompt":"a","temperature":-1}`, "", "temperature", 400},
 		{`{"prompt":"a","temperature":1e999}`, "temperature", "number", 400},
 		{`{"prompt":"a","top_p":2}`, "", "top-p", 400},
+		{`{"prompt":"a","top_p":0}`, "top_p", "above 0", 400},
+		{`{"prompt":"a","stream":true,"stream_options":{"usage":true}}`, "usage", "no parameter", 400},
+		{`{"prompt":"a","stream_options":{"include_usage":1}}`, "include_usage", "true or false", 400},
+		{`{"prompt":"a","stream_options":true}`, "stream_options", "object", 400},
+		{`{"prompt":[1` + strings.Repeat(",1", 40) + `]}`, "prompt", "40 tokens", 400},
+		{`{"prompt":[[1]` + strings.Repeat(",[1]", 40) + `]}`, "prompt", "40 tokens", 400},
+		{`{"a":1` + manyFields() + `}`, "", "more than 100 parameters", 400},
 		{`{"prompt":"a","seed":-1}`, "", "seed", 400},
 		{`{"prompt":"a","n":5}`, "n", "at most 4", 400},
-		{`{"prompt":"a","n":0}`, "n", "at most 4", 400},
+		{`{"prompt":"a","n":0}`, "n", "from 1", 400},
 		{`{"prompt":["a","b"],"n":9223372036854775807}`, "n", "at most 4", 400},
 		{`{"prompt":"a","stop":7}`, "stop", "list of texts", 400},
 		{`{"prompt":"a","stop":""}`, "", "stop", 400},
@@ -122,6 +130,99 @@ func TestRefusals(t *testing.T) {
 	}
 	// A prompt as long as the context can still be read.
 	ask(t, address, map[string]any{"prompt": strings.Repeat("x", 39), "max_tokens": 1, "temperature": 0})
+}
+
+func manyFields() string {
+	var b strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&b, `,"p%d":1`, i)
+	}
+	return b.String()
+}
+
+// TestBody has bodies refused that are said to be too large, before they come, and that do not come in time.
+func TestBody(t *testing.T) {
+	_, address := start(t, Options{Limits: Limits{Body: 100, Send: 200 * time.Millisecond}}, bigram())
+	for _, c := range []struct {
+		length, status int
+		header, says   string
+	}{{101, http.StatusRequestEntityTooLarge, "Expect: 100-continue\r\n", "100 bytes"}, {101, http.StatusRequestEntityTooLarge, "", "100 bytes"}, {100, http.StatusRequestTimeout, "", "200ms"}} {
+		nc, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		fmt.Fprintf(nc, "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n{\"prompt\":", c.header, c.length)
+		resp, err := http.ReadResponse(bufio.NewReader(nc), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if data, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != c.status || !strings.Contains(string(data), c.says) {
+			t.Errorf("of %d bytes: status %d, %v: %s", c.length, resp.StatusCode, err, data)
+		}
+	}
+}
+
+// TestLargeBody has clients that send far more than is read hear why it is refused.
+func TestLargeBody(t *testing.T) {
+	_, address := start(t, Options{Limits: Limits{Body: 100}}, bigram())
+	if status, data, _ := post(t, address+"/tokenize", `{"prompt":"`+strings.Repeat("a", 20<<20)+`"}`); status != http.StatusRequestEntityTooLarge || !strings.Contains(string(data), "100 bytes") {
+		t.Errorf("status %d: %.200s", status, data)
+	}
+	// A length that is not told beforehand.
+	resp, err := http.Post(address+"/tokenize", "application/json", io.MultiReader(strings.NewReader(`{"prompt":"`), strings.NewReader(strings.Repeat("a", 20<<20))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("status %d", resp.StatusCode)
+	}
+}
+
+// TestHalfClosed answers who has closed its side of the connection too early with an error, and not with nothing.
+func TestHalfClosed(t *testing.T) {
+	m := bigram()
+	m.Block = make(chan struct{})
+	_, address := start(t, Options{}, m)
+	nc, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	const body = `{"prompt":"A dog","max_tokens":1,"temperature":0}`
+	fmt.Fprintf(nc, "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	if err := nc.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(nc), nil)
+	close(m.Block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if data, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusBadRequest || !strings.Contains(string(data), "keep it open") {
+		t.Errorf("status %d, %v: %s", resp.StatusCode, err, data)
+	}
+}
+
+// TestEscapes reads a text of escaped characters about as quickly as JSON does.
+func TestEscapes(t *testing.T) {
+	raw := []byte(`"` + strings.Repeat(`\u4e00\ud83d\ude00`, 100_000) + `"`)
+	var plain, checked string
+	begun := time.Now()
+	if err := json.Unmarshal(raw, &plain); err != nil {
+		t.Fatal(err)
+	}
+	alone := time.Since(begun)
+	begun = time.Now()
+	if err := decode(raw, &checked); err != nil || checked != plain {
+		t.Error(err)
+	}
+	if took := time.Since(begun); took > 8*alone+50*time.Millisecond {
+		t.Errorf("it takes %v, and JSON alone %v", took, alone)
+	}
 }
 
 // FuzzRequest parses any body: what is taken is within the limits.
@@ -372,6 +473,44 @@ func TestFair(t *testing.T) {
 	<-long
 }
 
+// textual is a model that reads all beginnings of a text together.
+type textual struct{ *modeltest.Bigram }
+
+func (textual) Batch(prefixes [][]lm.Token) int { return len(prefixes) }
+
+// TestWholeText reads a text in one round where the model reads it as one, and others beside it; in rounds of one
+// prefix, and where the model does not, it is read in parts.
+func TestWholeText(t *testing.T) {
+	text := make([]lm.Token, 40)
+	var beginnings [][]lm.Token
+	for n := range text {
+		beginnings = append(beginnings, text[:n+1])
+	}
+	other := []lm.Token{1}
+	for _, c := range []struct {
+		model  lm.Model
+		most   int
+		rounds []int
+	}{
+		{textual{bigram()}, 4, []int{41, 3, 0}},
+		{textual{bigram()}, 1, []int{1, 1, 1}},
+		{bigram(), 4, []int{4, 4, 4}},
+	} {
+		q := &queue{model: c.model, most: c.most}
+		// Two prompts in one job, of which the second is short and goes on from nothing; and another job.
+		q.jobs = []*job{{prefixes: slices.Concat(beginnings, [][]lm.Token{{2}, {3}, {4}})}, {prefixes: [][]lm.Token{other}}}
+		for i, want := range c.rounds {
+			round := q.take()
+			if len(round) != want {
+				t.Errorf("%T, %d at a time: round %d has %d prefixes, want %d", c.model, c.most, i, len(round), want)
+			}
+			if i == 0 && c.most > 1 && !slices.ContainsFunc(round, func(p part) bool { return slices.Equal(p.prefixes[p.i], other) }) {
+				t.Errorf("%T: the other request waits", c.model)
+			}
+		}
+	}
+}
+
 // broken is a model that fails.
 type broken struct{ *modeltest.Bigram }
 
@@ -455,6 +594,23 @@ func TestUnixSocket(t *testing.T) {
 			l.Close()
 			t.Errorf("%s is listened on", bad)
 		}
+	}
+}
+
+// TestListenIPv4 has an address of IPv4 stand for addresses of IPv4 alone.
+func TestListenIPv4(t *testing.T) {
+	s, err := New([]lm.Model{bigram()}, Options{Tokens: []string{strings.Repeat("t", minToken)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	l, err := s.Listen(t.Context(), "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if at := l.Addr().String(); !strings.HasPrefix(at, "0.0.0.0:") {
+		t.Errorf("it listens on %s", at)
 	}
 }
 

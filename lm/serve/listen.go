@@ -30,8 +30,12 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Listener, erro
 	if len(s.tokens) == 0 && !loopback(host) {
 		return nil, fmt.Errorf("other machines reach %s, and whoever reaches it could use the model; listen on 127.0.0.1, or have requests show a token (modellog serve --token-from-env)", address)
 	}
+	network := "tcp"
+	if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
+		network = "tcp4" // 0.0.0.0 would be all addresses of IPv6, too
+	}
 	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", address)
+	l, err := config.Listen(ctx, network, address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("another program listens on %s; end it, or take another port", address)
 	}
@@ -140,7 +144,6 @@ func bindUnix(ctx context.Context, path string) (net.Listener, error) {
 
 const (
 	headerTime = 10 * time.Second // for a request's header
-	bodyTime   = time.Minute      // for its body
 	writeTime  = time.Minute      // for an answer, or a part of one, to be taken
 	idleTime   = 2 * time.Minute  // between requests of a connection
 	maxHeader  = 64 << 10

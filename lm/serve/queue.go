@@ -121,7 +121,9 @@ type part struct {
 	i int // of the job's prefixes
 }
 
-// take chooses the prefixes of a round: of each job that waits its share, in the order in which they came.
+// take chooses the prefixes of a round: of each job that waits its share, in the order in which they came, and with
+// the last of them those that go on from it, where the model reads them as one text: now they cost a token each, and
+// later the whole text again.
 func (q *queue) take() []part {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -144,9 +146,27 @@ func (q *queue) take() []part {
 			}
 		}
 	}
+	if b, ok := q.model.(lm.Batcher); ok && q.most > 1 {
+		for _, j := range q.jobs {
+			last, end := j.taken-1, j.taken
+			for last >= 0 && end < len(j.prefixes) && goesOn(j.prefixes[end-1], j.prefixes[end]) {
+				end++
+			}
+			if end > j.taken && b.Batch(j.prefixes[last:end]) == end-last {
+				for ; j.taken < end; j.taken++ {
+					round = append(round, part{j, j.taken})
+				}
+			}
+		}
+	}
 	// Sorted by their tokens, prefixes are read fastest.
 	slices.SortStableFunc(round, func(a, b part) int { return slices.Compare(a.prefixes[a.i], b.prefixes[b.i]) })
 	return round
+}
+
+// goesOn says whether a prefix is another one and a token more.
+func goesOn(from, prefix []lm.Token) bool {
+	return len(prefix) == len(from)+1 && slices.Equal(from, prefix[:len(from)])
 }
 
 // read reads a round, and says whether there was one.

@@ -10,7 +10,9 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,13 +28,26 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (fields, error) {
 			message: fmt.Sprintf("the request's type is %.100q; send JSON, with the header Content-Type: application/json", r.Header.Get("Content-Type"))}
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // not all connections have deadlines
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.options.Body))
-	var large *http.MaxBytesError
+	_ = control.SetReadDeadline(time.Now().Add(s.options.Send)) // not all connections have deadlines
+	var data []byte
+	var err error
+	large := r.ContentLength > s.options.Body
+	if !large {
+		data, err = io.ReadAll(http.MaxBytesReader(w, r.Body, s.options.Body))
+		var most *http.MaxBytesError
+		large = errors.As(err, &most)
+	}
 	switch {
-	case errors.As(err, &large):
+	case large:
+		// Who sends without asking hears no answer before everything is sent.
+		if r.Header.Get("Expect") == "" {
+			_, _ = io.CopyN(io.Discard, r.Body, mostDiscarded)
+		}
 		return nil, &requestError{status: http.StatusRequestEntityTooLarge, code: "body_too_large",
 			message: fmt.Sprintf("the request has more than %d bytes, the most that this server reads; send fewer prompts at a time", s.options.Body)}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, &requestError{status: http.StatusRequestTimeout, code: "body_too_slow",
+			message: fmt.Sprintf("the request did not come within %v, the longest that this server waits for it", s.options.Send)}
 	case err != nil:
 		return nil, &requestError{status: http.StatusBadRequest, code: "body", message: fmt.Sprintf("reading the request: %v", err)}
 	}
@@ -40,8 +55,14 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (fields, error) {
 	return parse(data)
 }
 
+// mostDiscarded is how much of a request that is too large is read, and forgotten.
+const mostDiscarded = 64 << 20
+
 // fields are a request's members by their names, null as if it were not there.
 type fields map[string]json.RawMessage
+
+// mostFields is more than there are.
+const mostFields = 100
 
 // parse reads one JSON object and nothing else.
 func parse(data []byte) (fields, error) {
@@ -68,7 +89,9 @@ func parse(data []byte) (fields, error) {
 		if _, twice := f[key]; twice {
 			return nil, invalid(key, "json", "%.100q is there twice", key)
 		}
-		f[key] = value
+		if f[key] = value; len(f) > mostFields {
+			return nil, invalid("", "json", "the request has more than %d parameters; there are not so many", mostFields)
+		}
 	}
 	if err == nil {
 		if _, err = in.Token(); err == nil {
@@ -114,11 +137,11 @@ var errHalfPair = errors.New("it escapes half of a surrogate pair, which is no c
 
 // halfPair says whether JSON text escapes half of a surrogate pair.
 func halfPair(raw []byte) bool {
-	unit := func(at int) (u rune, ok bool) {
+	unit := func(at int) (u uint64, ok bool) {
 		if at+6 > len(raw) || raw[at] != '\\' || raw[at+1] != 'u' {
 			return 0, false
 		}
-		_, err := fmt.Sscanf(string(raw[at+2:at+6]), "%04x", &u)
+		u, err := strconv.ParseUint(string(raw[at+2:at+6]), 16, 16)
 		return u, err == nil
 	}
 	for i := 0; i < len(raw); i++ {
@@ -147,11 +170,11 @@ func halfPair(raw []byte) bool {
 // excerpt shows the beginning of a value.
 func excerpt(raw []byte) string {
 	const most = 60
-	text := strings.Join(strings.Fields(string(raw)), " ")
-	if len(text) <= most {
+	text := strings.Join(strings.Fields(string(raw[:min(len(raw), 4*most)])), " ")
+	if len(text) <= most && len(raw) <= 4*most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return strings.ToValidUTF8(text[:min(len(text), most)], "") + "…"
 }
 
 // rest refuses what nobody has taken out.
@@ -204,9 +227,7 @@ func parseCompletion(f fields, l Limits) (*completion, error) {
 	var raw json.RawMessage
 	var seed *int64
 	var user string
-	var streaming struct {
-		Usage bool `json:"include_usage"`
-	}
+	var streaming fields
 	depth := func(name string, into *int) error {
 		var depth *int
 		if err := get(f, name, "a number of tokens, or -1 for the whole vocabulary", &depth); err != nil {
@@ -249,7 +270,9 @@ func parseCompletion(f fields, l Limits) (*completion, error) {
 			return nil, err
 		}
 	}
-	c.usage = streaming.Usage
+	if err := errors.Join(get(streaming, "include_usage", "true or false", &c.usage), streaming.rest()); err != nil {
+		return nil, err
+	}
 	if seed != nil {
 		c.seed, c.seeded = *seed, true
 	}
@@ -260,13 +283,17 @@ func parseCompletion(f fields, l Limits) (*completion, error) {
 		return nil, invalid("prompt", "missing", "the request has no prompt")
 	}
 	var err error
-	if c.prompts, err = parsePrompts(raw, l.Prompts); err != nil {
+	if c.prompts, err = parsePrompts(raw, l); err != nil {
 		return nil, err
 	}
 	switch {
 	case c.maxTokens < 0:
 		return nil, invalid("max_tokens", "range", "max_tokens is %d; it is at least 0", c.maxTokens)
-	case c.n < 1 || c.n > l.Choices || c.n*len(c.prompts) > l.Choices:
+	case c.topP == 0:
+		return nil, invalid("top_p", "range", "top_p is 0, which leaves no token; it is above 0, and 1 leaves all (the most probable one alone is had with a temperature of 0)")
+	case c.n < 1:
+		return nil, invalid("n", "range", "n is %d; it is a whole number from 1", c.n)
+	case c.n > l.Choices || c.n*len(c.prompts) > l.Choices:
 		return nil, invalid("n", "range", "%d continuations each of %d prompts are asked for; at most %d are written for a request", c.n, len(c.prompts), l.Choices)
 	case c.stream && c.promptProbs != none:
 		return nil, invalid("prompt_logprobs", "stream", "prompt_logprobs are not given in a stream; ask without one")
@@ -342,7 +369,7 @@ func neutral(f fields) error {
 }
 
 // parsePrompts reads a prompt, or a list of them.
-func parsePrompts(raw json.RawMessage, most int) ([]prompt, error) {
+func parsePrompts(raw json.RawMessage, l Limits) ([]prompt, error) {
 	what := func(err error) error {
 		return invalid("prompt", "type", "the prompt is %s; it is a text, a list of texts, a list of tokens, or a list of lists of tokens (%v)", excerpt(raw), err)
 	}
@@ -352,6 +379,10 @@ func parsePrompts(raw json.RawMessage, most int) ([]prompt, error) {
 			return nil, what(err)
 		}
 		return []prompt{{text: text, isText: true}}, nil
+	}
+	// A list takes many times the memory that its text does.
+	if !bytes.ContainsRune(raw, '"') && bytes.Count(raw, []byte(",")) >= l.Tokens {
+		return nil, tooManyTokens(l)
 	}
 	var parts []json.RawMessage
 	if err := decode(raw, &parts); err != nil {
@@ -367,8 +398,8 @@ func parsePrompts(raw json.RawMessage, most int) ([]prompt, error) {
 		}
 		return []prompt{{tokens: tokens}}, nil
 	}
-	if len(parts) > most {
-		return nil, invalid("prompt", "too_many_prompts", "the request has %d prompts; at most %d are read at a time", len(parts), most)
+	if len(parts) > l.Prompts {
+		return nil, invalid("prompt", "too_many_prompts", "the request has %d prompts; at most %d are read at a time", len(parts), l.Prompts)
 	}
 	prompts := make([]prompt, len(parts))
 	for i, part := range parts {
@@ -383,6 +414,11 @@ func parsePrompts(raw json.RawMessage, most int) ([]prompt, error) {
 		}
 	}
 	return prompts, nil
+}
+
+// tooManyTokens refuses prompts that are too long together.
+func tooManyTokens(l Limits) error {
+	return invalid("prompt", "too_many_tokens", "the prompts have more than %d tokens together, the most of a request; send fewer at a time", l.Tokens)
 }
 
 // parseTokens reads a list of tokens, none of which is null; of null it returns nil.

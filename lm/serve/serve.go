@@ -40,8 +40,8 @@
 // # Numbers
 //
 // The prompts' readings are those of [lm.Model.Read]. Requests that are under way at
-// once are read together, up to Limits.Batch prefixes at a time, since a model reads
-// many prefixes faster than one after the other. The last digits of a reading depend
+// once are read together, up to Limits.Batch prefixes at a time and the rest of a text that one of them
+// begins, since a model reads many prefixes faster than one after the other, and a text once rather than in parts. The last digits of a reading depend
 // on what is read with it (see [lm.Batcher]); with a Limits.Batch of 1 they do not.
 //
 // # lm-evaluation-harness
@@ -92,7 +92,7 @@ import (
 
 // Limits bound what a server takes on. A zero is the default.
 type Limits struct {
-	Body     int64         // bytes of a request; 16 MB
+	Body     int64         // bytes of a request; 4 MB
 	Prompts  int           // of a request; 256
 	Tokens   int           // of a request's prompts together; 2¹⁸
 	Choices  int           // continuations of a request: its prompts times n; 256
@@ -100,14 +100,15 @@ type Limits struct {
 	Queue    int           // requests under way or waiting; 256. More are answered 429
 	Batch    int           // prefixes that are read together; 256
 	Gather   time.Duration // how long a reading waits for others that may be read with it; 2 ms, none if negative
+	Send     time.Duration // for a request to come; 1 minute
 	Time     time.Duration // from a request to its answer; 10 minutes
 }
 
 func (l Limits) complete() (Limits, error) {
-	l.Body, l.Prompts, l.Tokens, l.Choices = cmp.Or(l.Body, 16<<20), cmp.Or(l.Prompts, 256), cmp.Or(l.Tokens, 1<<18), cmp.Or(l.Choices, 256)
+	l.Body, l.Prompts, l.Tokens, l.Choices = cmp.Or(l.Body, 4<<20), cmp.Or(l.Prompts, 256), cmp.Or(l.Tokens, 1<<18), cmp.Or(l.Choices, 256)
 	l.LogProbs, l.Queue, l.Batch = cmp.Or(l.LogProbs, 1<<20), cmp.Or(l.Queue, 256), cmp.Or(l.Batch, 256)
-	l.Gather, l.Time = cmp.Or(l.Gather, 2*time.Millisecond), cmp.Or(l.Time, 10*time.Minute)
-	if l.Body < 0 || l.Prompts < 0 || l.Tokens < 0 || l.Choices < 0 || l.LogProbs < 0 || l.Queue < 0 || l.Batch < 0 || l.Time < 0 {
+	l.Gather, l.Send, l.Time = cmp.Or(l.Gather, 2*time.Millisecond), cmp.Or(l.Send, time.Minute), cmp.Or(l.Time, 10*time.Minute)
+	if l.Body < 0 || l.Prompts < 0 || l.Tokens < 0 || l.Choices < 0 || l.LogProbs < 0 || l.Queue < 0 || l.Batch < 0 || l.Send < 0 || l.Time < 0 {
 		return l, errors.New("a limit of the server is negative; leave it out for the default")
 	}
 	return l, nil
@@ -291,13 +292,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	}
 	started := &writer{ResponseWriter: w}
 	err := e.answer(ctx, started, r)
-	switch {
-	case err == nil:
-	case r.Context().Err() != nil:
-		// Nobody listens any more.
-	case started.begun:
-		// A stream says itself what went wrong.
-	default:
+	if err != nil && !started.begun { // a stream says itself what went wrong
 		fail(w, s.refusal(ctx, err))
 	}
 }
@@ -315,6 +310,9 @@ func (s *Server) refusal(ctx context.Context, err error) *requestError {
 	case errors.Is(err, errLate) || errors.Is(context.Cause(ctx), errLate):
 		return &requestError{status: http.StatusGatewayTimeout, kind: "server_error", code: "timeout",
 			message: fmt.Sprintf("the answer took more than %v, the longest that this server works on a request; ask for less at a time", s.options.Time)}
+	case errors.Is(err, context.Canceled) && context.Cause(ctx) != nil:
+		// Who has closed only one side of the connection is there to hear it.
+		return &requestError{status: http.StatusBadRequest, code: "given_up", message: "the connection was closed before the answer was there; keep it open until then"}
 	case errors.Is(err, errClosed):
 		return &requestError{status: http.StatusServiceUnavailable, kind: "server_error", code: "ending", message: err.Error()}
 	case errors.As(err, &long):
