@@ -10,7 +10,7 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 )
 
-// processorTime is the seconds that processes and those they started have spent on
+// processorTime is the seconds that processes and those they started (see sum) have spent on
 // processors so far. What a pass adds to it tells of the work on a machine that is busy
 // with other things, where the time of day does not; ok is false where the system
 // does not tell.
@@ -24,7 +24,7 @@ func processorTime(ctx context.Context, pids ...int) (seconds float64, ok bool) 
 	})
 }
 
-// peakMemory is the bytes of physical memory that processes and those they started have had at most, each since
+// peakMemory is the bytes of physical memory that processes and those they started (see sum) have had at most, each since
 // it began or, this one, since [forgetPeak]; ok is false where the system does not tell.
 func peakMemory(ctx context.Context, pids ...int) (bytes float64, ok bool) {
 	return sum(ctx, pids, func(p *process.Process) (float64, bool) {
@@ -49,7 +49,8 @@ func forgetPeak() {
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }
 
-// sum adds up what is known of processes and of those they started.
+// sum adds up what is known of processes and of those they started; those that this one started are the other
+// contestants and are left out.
 func sum(ctx context.Context, pids []int, of func(*process.Process) (float64, bool)) (total float64, ok bool) {
 	for _, pid := range pids {
 		p, err := process.NewProcessWithContext(ctx, int32(pid))
@@ -61,6 +62,9 @@ func sum(ctx context.Context, pids []int, of func(*process.Process) (float64, bo
 			return 0, false
 		}
 		total += x
+		if pid == os.Getpid() {
+			continue
+		}
 		children, err := p.ChildrenWithContext(ctx)
 		if err != nil {
 			continue // it has none

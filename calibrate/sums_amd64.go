@@ -1,9 +1,9 @@
 package calibrate
 
-import "golang.org/x/sys/cpu"
+import "github.com/klauspost/cpuid/v2"
 
 // wide reports whether the processor has AVX2, for sums4 and extremes8.
-var wide = cpu.X86.HasAVX2 && cpu.X86.HasFMA
+var wide = cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3)
 
 // sums4 is sum over n logits, a multiple of 4, with four sums of each kind side by side: of those whose x exceeds
 // lowest. It writes those whose x exceeds near, too, to head, which has room for n, and returns how many. exp(x) is
