@@ -83,7 +83,9 @@ test-browser: models
 	MODELLOG_TEST_BROWSER=1 go tool gotestsum --format testname -- -count=1 -timeout 15m -run '^TestBrowser$$' ./notebooks
 
 # What Go cells need; nothing is done where it is there. The kernelspec itself is not kept.
-GO_CELLS = prefix=$$(mktemp -d) && bin/modellog kernel install --prefix "$$prefix" >/dev/null; status=$$?; rm -rf "$$prefix"; test $$status -eq 0
+# A user is warned where the helpers of Go cells cannot be prepared; here it is an error.
+GO_CELLS = prefix=$$(mktemp -d) && { bin/modellog kernel install --prefix "$$prefix" 2>&1 >/dev/null || echo "error: exit $$?"; } | \
+  tee /dev/stderr | { ! grep -E '^(warning|error|modellog):' >/dev/null; }; status=$$?; rm -rf "$$prefix"; test $$status -eq 0
 
 test-kernel: models
 	@$(GO_CELLS)

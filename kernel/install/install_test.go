@@ -126,7 +126,8 @@ func TestModule(t *testing.T) {
 		"root.go":            "package modellog\n\nimport (\n\t_ \"embed\"\n\n\t\"" + modulePath + "/inner/deep\"\n)\n\n//go:embed data/text\nvar text string\n\nfunc Hello() string { return text + deep.Name }\n",
 		"root_test.go":       "package modellog\n",
 		"data/text":          "hello from ",
-		"inner/deep/deep.go": "package deep\n\nconst Name = \"deep\"\n",
+		"inner/deep/deep.go": "package deep\n\nconst Name = \"deep\"\n\n// Nothing is in assembly.\nfunc Nothing()\n",
+		"inner/deep/deep.s":  "TEXT ·Nothing(SB), 4, $0-0\n\tRET\n",
 		"cmd/x/main.go":      "package main\n\nfunc main() {}\n",
 		"local/local.go":     "package local\n\nimport _ \"" + modulePath + "\"\n",
 		"other/other.go":     "package other\n",
@@ -142,7 +143,7 @@ func TestModule(t *testing.T) {
 		}
 		return err
 	})
-	if got, want := strings.Join(files, " "), ".modellog data/text go.mod inner/deep/deep.go local/local.go root.go"; got != want {
+	if got, want := strings.Join(files, " "), ".modellog data/text go.mod inner/deep/deep.go inner/deep/deep.s local/local.go root.go"; got != want {
 		t.Errorf("copied %s, want %s", got, want)
 	}
 	cell := t.TempDir()

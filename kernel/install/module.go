@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -95,6 +96,7 @@ type listed struct {
 	Dir        string
 	ImportPath string
 	GoFiles    []string
+	SFiles     []string // in assembly
 	EmbedFiles []string
 	Module     *struct{ Main bool }
 }
@@ -106,7 +108,7 @@ var helpers = []string{".", "./local"}
 // need, go.mod and go.sum, and makes sure that cells can be built with them offline.
 func copyModule(ctx context.Context, goCommand, source, dest, version string) error {
 	// What other modules are needed is downloaded here, if it is not there yet.
-	args := append([]string{"list", "-deps", "-json=Dir,ImportPath,GoFiles,EmbedFiles,Module"}, helpers...)
+	args := append([]string{"list", "-deps", "-json=Dir,ImportPath,GoFiles,SFiles,EmbedFiles,Module"}, helpers...)
 	out, err := goOutput(ctx, goCommand, source, nil, args...)
 	if err != nil {
 		return fmt.Errorf("listing the packages that a Go cell needs: %w", err)
@@ -134,7 +136,7 @@ func copyModule(ctx context.Context, goCommand, source, dest, version string) er
 			if err != nil {
 				return err
 			}
-			for _, name := range append(p.GoFiles, p.EmbedFiles...) {
+			for _, name := range slices.Concat(p.GoFiles, p.SFiles, p.EmbedFiles) {
 				if err := copyFile(filepath.Join(p.Dir, name), filepath.Join(tmp, rel, name)); err != nil {
 					return err
 				}

@@ -12,7 +12,12 @@
 // different sizes, because the kernels sum in another order. So that a reading
 // does not depend on what is read with it, Native reads one prefix at a time
 // unless [Options].Batch says otherwise. [Auto] is Exact where that fits into the
-// machine's free memory, else Native. [lm.Info] says which it was.
+// free memory of what computes, else Native. [lm.Info] says which it was.
+//
+// Exact is the faster too, if not the smaller, where products of float32 are fast: on a
+// processor with AVX2 and without AVX-512, in batches of 64, it gives 1.8 (gemma3:270m-pt)
+// and 2.9 (smollm2:135m-instruct) times as many readings a second as the 4-bit kernels
+// (BenchmarkRead).
 //
 // # Batches
 //

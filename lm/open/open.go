@@ -159,6 +159,8 @@ func find(ctx context.Context, name string, o Options) (Place, error) {
 		return Place{}, err
 	case serves(ctx, name):
 		return Place{Backend: "ollama", Name: name}, nil
+	case strings.HasSuffix(strings.ToLower(name), ".gguf") && len(name) < 500:
+		return Place{}, fmt.Errorf("%w; a file is opened by its path after gguf:, as in gguf:%s", missing, name)
 	}
 	return Place{}, missing
 }

@@ -153,6 +153,7 @@ func TestUnknown(t *testing.T) {
 		check("lama", `did you mean "llama"?`, "modellog models list", "modellog models get NAME")
 		check("gemma3:270m-pt", "modellog models get gemma3:270m-pt")
 		check("", "modellog models list", "modellog models get NAME")
+		check("./Some.GGUF", "as in gguf:./Some.GGUF")
 		serve(t, "far:latest")
 	}
 	for name, want := range map[string]string{"ollama:near": "the server was asked", "far": "the server was asked"} {
