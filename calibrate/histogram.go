@@ -33,6 +33,9 @@ type bin struct {
 	n  int     // number of tokens
 }
 
+// count adds a token.
+func (b *bin) count(x, e float64) { b.e, b.xe, b.n = b.e+e, b.xe-x*e, b.n+1 }
+
 func (b *bin) add(c *bin) { b.e, b.xe, b.n = b.e+c.e, b.xe+c.xe, b.n+c.n }
 
 // entropy of the tokens of b and the most probable one, which has x = 0.
@@ -43,9 +46,6 @@ func (s *Summarizer) fill(max float64, b binning) {
 	for _, v := range s.head {
 		x := float64(v) - max
 		e, steps := s.exp.exp(x)
-		c := &s.bins[b.of(steps)]
-		c.e += e
-		c.xe -= x * e
-		c.n++
+		s.bins[b.of(steps)].count(x, e)
 	}
 }

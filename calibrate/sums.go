@@ -51,9 +51,7 @@ func (b *bin) addEach(exp *expTable, logits []float32, max, depth float64, head 
 			continue
 		}
 		e, _ := exp.exp(x)
-		b.e += e
-		b.xe -= x * e
-		b.n++
+		b.count(x, e)
 		if x > -depth {
 			head[near] = v
 			near++

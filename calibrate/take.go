@@ -20,9 +20,7 @@ func take(g []member, need float64) bin {
 		for i := 0; i < below; {
 			switch m := &g[i]; {
 			case m.x > pivot:
-				higher.e += m.e
-				higher.xe -= m.x * m.e
-				higher.n++
+				higher.count(m.x, m.e)
 				g[i], g[above] = g[above], g[i]
 				above++
 				i++
@@ -56,7 +54,7 @@ func take(g []member, need float64) bin {
 		if got.e >= need {
 			break
 		}
-		got.add(&bin{m.e, -m.x * m.e, 1})
+		got.count(m.x, m.e)
 	}
 	return got
 }

@@ -115,24 +115,27 @@ func TestOracle(t *testing.T) {
 	}
 }
 
+// readAll reads prefixes together.
+func readAll(t *testing.T, m *Model, prefixes [][]lm.Token) [][]float32 {
+	t.Helper()
+	out := make([][]float32, len(prefixes))
+	if err := m.Read(t.Context(), prefixes, func(i int, d lm.Distribution) error {
+		out[i] = slices.Clone(d.Logits)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // A prefix's reading does not depend on what is read with it.
 func TestBatchesAgree(t *testing.T) {
 	r := modeltest.SmolLM
 	m := open(t, r, Exact)
 	prefixes := modeltest.Prefixes(t, m)
-	read := func(prefixes [][]lm.Token) [][]float32 {
-		out := make([][]float32, len(prefixes))
-		if err := m.Read(t.Context(), prefixes, func(i int, d lm.Distribution) error {
-			out[i] = slices.Clone(d.Logits)
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
-	together := read(append(slices.Clone(prefixes), prefixes[3], prefixes[0]))
+	together := readAll(t, m, append(slices.Clone(prefixes), prefixes[3], prefixes[0]))
 	for i, prefix := range prefixes {
-		alone := read([][]lm.Token{prefix})[0]
+		alone := readAll(t, m, [][]lm.Token{prefix})[0]
 		for k := range alone {
 			if math.Abs(float64(alone[k]-together[i][k])) > 1e-3 {
 				t.Fatalf("prefix %d, token %d: %g alone and %g in a batch", i, k, alone[k], together[i][k])

@@ -250,19 +250,6 @@ func shorten(t *testing.T, r modeltest.Reference, layers int) string {
 	return f.Name()
 }
 
-// readAll reads prefixes together.
-func readAll(t *testing.T, m *Model, prefixes [][]lm.Token) [][]float32 {
-	t.Helper()
-	out := make([][]float32, len(prefixes))
-	if err := m.Read(t.Context(), prefixes, func(i int, d lm.Distribution) error {
-		out[i] = slices.Clone(d.Logits)
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
 // agree compares the log-probabilities of tokens that are not very rare.
 func agree(t *testing.T, what string, got, want [][]float32) {
 	t.Helper()

@@ -160,20 +160,9 @@ func TestSharedPrefixes(t *testing.T) {
 				if _, stem := tree(prefixes); tokens > 512 && stem <= m.chunk {
 					t.Fatalf("the stem of %d tokens goes through at once", stem)
 				}
-				together, again, alone := make([][]float32, len(prefixes)), make([][]float32, len(prefixes)), make([][]float32, len(prefixes))
-				read := func(prefixes [][]lm.Token, to [][]float32) {
-					t.Helper()
-					if err := m.Read(t.Context(), prefixes, func(i int, d lm.Distribution) error {
-						to[i] = slices.Clone(d.Logits)
-						return nil
-					}); err != nil {
-						t.Fatal(err)
-					}
-				}
-				read(prefixes, together)
-				read(prefixes, again)
+				together, again, alone := readAll(t, m, prefixes), readAll(t, m, prefixes), make([][]float32, len(prefixes))
 				for i := range prefixes {
-					read(prefixes[i:i+1], alone[i:i+1])
+					alone[i] = readAll(t, m, prefixes[i:i+1])[0]
 				}
 				for i := range prefixes {
 					worst := 0.0
