@@ -47,7 +47,7 @@ var rooms = map[string][]string{
 	"evals/manifest":          {"calibrate", "lm"},
 	"evals/table":             {"notebooks/published"},
 	"evals/folder":            {"evals/manifest", "evals/table", "lm", "plots"},
-	"evals/folder/foldertest": {"evals/folder", "notebooks/published"},
+	"evals/folder/foldertest": {"evals/folder", "evals/manifest", "notebooks/published"},
 	"evals":                   {"calibrate", "evals/bootstrap", "evals/folder", "evals/manifest", "evals/table", "evals/wordnet", "event", "lang", "lang/syntax", "lm", "lm/chat", "logic", "notebooks/published", "plots"},
 
 	".":     {"calibrate", "kernel/connect", "lang/syntax", "lm", "logic"}, // without the engine, and light to link

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,6 +51,44 @@ func ownData(t testing.TB) *Dataset {
 {"id": "hats", "items": [{"id": "x", "text": "Bowler"}, {"id": "y", "text": "Fez"}]}
 `
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d, _, err := Read(Plain, path, ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// killedRun is set in the process that TestKilled starts and kills: the run's folder.
+const killedRun = "MODELLOG_TEST_KILLED_PREFERENCE"
+
+// A run that is killed at random moments and started again writes, byte for byte, what one writes that is left alone.
+func TestKilled(t *testing.T) {
+	if dir := os.Getenv(killedRun); dir != "" {
+		o := RunOptions{Ask: Ask{Prompts: prompts(t, General)}, Version: "test"}
+		if _, err := Run(t.Context(), testMachine(t, nil), []string{modeltest.SmolLM.Name}, manyData(t), dir, o); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	modeltest.SmolLM.Path(t)
+	foldertest.Killed(t, func(_, out string) *exec.Cmd {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+		cmd.Env = append(os.Environ(), killedRun+"="+out)
+		return cmd
+	})
+}
+
+// manyData are instances of our own writing, enough to be killed among.
+func manyData(t testing.TB) *Dataset {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "many.jsonl")
+	var text strings.Builder
+	for i := range 5 {
+		fmt.Fprintf(&text, `{"id": "%d", "source": "Street %d has three houses.", "items": [{"id": "a", "text": "A barn", "score": 1}, {"id": "b", "text": "A mill", "score": 2}, {"id": "c", "text": "House %d"}]}`+"\n", i, i, i)
+	}
+	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	d, _, err := Read(Plain, path, ReadOptions{})

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -564,61 +563,9 @@ func TestKilled(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "forward_implication.jsonl"), []byte(rows.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	start := func(cache, out string) *exec.Cmd {
+	foldertest.Killed(t, func(cache, out string) *exec.Cmd {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
 		cmd.Env = append(os.Environ(), killed+"="+strings.Join([]string{cache, dir, out}, "\n"))
-		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 		return cmd
-	}
-	whole := filepath.Join(t.TempDir(), "run")
-	began := time.Now()
-	if err := start(t.TempDir(), whole).Run(); err != nil {
-		t.Fatal(err)
-	}
-	takes := time.Since(began)
-
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	cache, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
-	kills := 0
-	for range 4 {
-		cmd := start(cache, out)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		done := make(chan error, 1)
-		go func() { done <- cmd.Wait() }()
-		select {
-		case <-done:
-		case <-time.After(takes/4 + time.Duration(random.Int64N(int64(takes/2)))):
-			kills++
-			cmd.Process.Kill()
-			<-done
-			if _, err := probct.OpenRun(out); err == nil {
-				t.Fatal("a run that was killed has a manifest")
-			}
-			continue
-		}
-		break
-	}
-	if kills == 0 {
-		t.Skip("every run ended before it could be killed")
-	}
-	if err := start(cache, out).Run(); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"tables.txt", "tables.csv", "tables.md", "tables.tex", "figures/histograms.svg", "figures/scaling.svg", "rows-smollm2-135m-instruct.jsonl"} {
-		want, err := os.ReadFile(filepath.Join(whole, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(filepath.Join(out, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s is not the same after %d kills", name, kills)
-		}
-	}
+	})
 }
