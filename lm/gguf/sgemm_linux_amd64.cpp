@@ -37,6 +37,8 @@ const int COLUMNS = 6;  // of B in a tile: with them twelve sums
 const int DEPTH = 320;  // of a panel at most: its 20 kB and the columns' 8 kB share the first-level cache
 const int WIDTH = 252;  // columns of B that a panel meets before the next
 const int HEIGHT = 64;  // rows whose sums are finished before the next, away from C: its columns share cache lines' places
+const int LINE = 16;    // numbers in a line of the caches
+const int FEW = 11;     // tiles of 64 columns, as many as an output head has of a batch
 const int STRIDE = HEIGHT + ROWS; // from a column of sums to the next
 
 // transpose writes 4 + MORE rows of 8 numbers as columns of 8, which begin so many numbers APART; what the rows do not
@@ -75,38 +77,52 @@ AVX2 INLINE void pack(const float *a, int64_t lda, int64_t rows, int64_t depth, 
 }
 
 // tile adds the products of a panel with N columns of B to their sums. These have names here, since compilers
-// put an array of them into memory.
-template <int N, bool PACKED> AVX2 INLINE void tile(int64_t depth, const float *__restrict panel, const float *__restrict b, int64_t ldb, float *sums, bool add) {
+// put an array of them into memory. Meanwhile it fetches as much of so many rows of A, which are next.
+template <int N, bool PACKED, bool FETCHES> AVX2 INLINE void tile(int64_t depth, const float *__restrict panel, const float *__restrict b, int64_t ldb, float *sums, bool add, const float *next, int64_t lda, int64_t fetched) {
 #define EACH(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
 #define ZERO(j) __m256 low##j = _mm256_setzero_ps(), high##j = _mm256_setzero_ps();
 #define LOAD(j) if (N > j) { low##j = _mm256_load_ps(sums + j * STRIDE); high##j = _mm256_load_ps(sums + j * STRIDE + 8); }
 #define SUM(j) if (N > j) { __m256 x = _mm256_broadcast_ss(PACKED ? b + l * N + j : b + j * ldb + l); low##j = _mm256_fmadd_ps(low, x, low##j); high##j = _mm256_fmadd_ps(high, x, high##j); }
+#define STEP { __m256 low = _mm256_load_ps(panel + l * ROWS), high = _mm256_load_ps(panel + l * ROWS + 8); EACH(SUM) }
 #define STORE(j) if (N > j) { _mm256_store_ps(sums + j * STRIDE, low##j); _mm256_store_ps(sums + j * STRIDE + 8, high##j); }
 	EACH(ZERO)
 	if (add) {
 		EACH(LOAD)
 	}
+	if (FETCHES) {
+		int64_t l = 0;
+		while (l + LINE <= depth) {
+			for (int64_t row = 0; row < fetched; row++)
+				__builtin_prefetch(next + row * lda + l, 0, 2);
+			const int64_t until = l + LINE;
+#pragma GCC unroll 8
+			for (; l < until; l++)
+				STEP
+		}
+		for (; l < depth; l++)
+			STEP
+	} else {
 #pragma GCC unroll 4
-	for (int64_t l = 0; l < depth; l++) {
-		__m256 low = _mm256_load_ps(panel + l * ROWS), high = _mm256_load_ps(panel + l * ROWS + 8);
-		EACH(SUM)
+		for (int64_t l = 0; l < depth; l++)
+			STEP
 	}
 	EACH(STORE)
 #undef EACH
 #undef ZERO
 #undef LOAD
 #undef SUM
+#undef STEP
 #undef STORE
 }
 
-template <bool PACKED> AVX2 void columns(int64_t n, int64_t depth, const float *panel, const float *b, int64_t ldb, float *sums, bool add) {
+template <bool PACKED, bool FETCHES> AVX2 void columns(int64_t n, int64_t depth, const float *panel, const float *b, int64_t ldb, float *sums, bool add, const float *next, int64_t lda, int64_t fetched) {
 	switch (n) {
-	case 1: return tile<1, PACKED>(depth, panel, b, ldb, sums, add);
-	case 2: return tile<2, PACKED>(depth, panel, b, ldb, sums, add);
-	case 3: return tile<3, PACKED>(depth, panel, b, ldb, sums, add);
-	case 4: return tile<4, PACKED>(depth, panel, b, ldb, sums, add);
-	case 5: return tile<5, PACKED>(depth, panel, b, ldb, sums, add);
-	default: return tile<COLUMNS, PACKED>(depth, panel, b, ldb, sums, add);
+	case 1: return tile<1, PACKED, FETCHES>(depth, panel, b, ldb, sums, add, next, lda, fetched);
+	case 2: return tile<2, PACKED, FETCHES>(depth, panel, b, ldb, sums, add, next, lda, fetched);
+	case 3: return tile<3, PACKED, FETCHES>(depth, panel, b, ldb, sums, add, next, lda, fetched);
+	case 4: return tile<4, PACKED, FETCHES>(depth, panel, b, ldb, sums, add, next, lda, fetched);
+	case 5: return tile<5, PACKED, FETCHES>(depth, panel, b, ldb, sums, add, next, lda, fetched);
+	default: return tile<COLUMNS, PACKED, FETCHES>(depth, panel, b, ldb, sums, add, next, lda, fetched);
 	}
 }
 
@@ -164,18 +180,23 @@ AVX2 void multiply(const ggml_compute_params *params, int64_t m, int64_t n, int6
 					for (int64_t i = i0; i < i1; i += ROWS) {
 						pack(A + i * lda + l, lda, m - i, depth, panel);
 						const float *next = i + ROWS < i1 ? A + (i + ROWS) * lda + l : l + most < k ? A + i0 * lda + l + most : A + i1 * lda;
-						const int64_t ahead = i + 2 * ROWS <= end ? ROWS : 0, lines = (ahead * ((depth + 15) / 16) * COLUMNS + w - 1) / w;
+						// It is fetched before it is packed: where there are few tiles whole rows while each is computed,
+						// which takes longer than the fetching, and where there are many some lines before each.
+						const int64_t ahead = i + 2 * ROWS <= end ? ROWS : 0, tiles = (w + COLUMNS - 1) / COLUMNS;
+						const int64_t each = tiles <= FEW ? (ahead + tiles - 1) / tiles : 0;
+						const int64_t lines = tiles <= FEW ? 0 : (ahead * ((depth + LINE - 1) / LINE) + tiles - 1) / tiles;
 						int64_t row = 0, at = 0;
 						for (int64_t j = 0; j < w; j += COLUMNS) {
 							for (int64_t p = 0; p < lines && row < ahead; p++) {
 								__builtin_prefetch(next + row * lda + at, 0, 3);
-								if ((at += 16) >= depth) at = 0, row++;
+								if ((at += LINE) >= depth) at = 0, row++;
 							}
 							float *to = sums + j * STRIDE + i - i0;
-							if (interleaves)
-								columns<true>(w - j, depth, panel, interleaved.data() + j0 * k + l * w + j * depth, 0, to, l > 0);
-							else
-								columns<false>(w - j, depth, panel, B + (j0 + j) * ldb + l, ldb, to, l > 0);
+							const float *b = interleaves ? interleaved.data() + j0 * k + l * w + j * depth : B + (j0 + j) * ldb + l, *from = next + row * lda;
+							const int64_t fetched = std::min(each, ahead - row);
+							row += fetched;
+							(interleaves ? fetched ? columns<true, true> : columns<true, false> : fetched ? columns<false, true> : columns<false, false>)
+								(w - j, depth, panel, b, ldb, to, l > 0, from, lda, fetched);
 						}
 					}
 				}
