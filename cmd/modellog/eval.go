@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/modellog/modellog/lang"
@@ -15,8 +16,17 @@ import (
 
 type evalCmd struct {
 	modelFlags
-	JSON bool   `help:"Print each result as a JSON object on a line of its own."`
-	File string `arg:"" optional:"" default:"-" help:"The program; - or nothing for standard input."`
+	JSON    bool    `help:"Print each result as a JSON object on a line of its own."`
+	Program *string `short:"e" placeholder:"TEXT" help:"The program itself, in place of a file."`
+	File    string  `arg:"" optional:"" default:"-" help:"The program; - or nothing for standard input."`
+}
+
+// Validate is called before Run.
+func (c *evalCmd) Validate() error {
+	if c.Program != nil && c.File != "-" {
+		return errors.New("-e gives the program itself; leave out the file or -e")
+	}
+	return nil
 }
 
 func (c *evalCmd) Run(ctx context.Context, std streams) error {
@@ -66,8 +76,11 @@ func (c *evalCmd) Run(ctx context.Context, std streams) error {
 }
 
 // read returns the program and its name in messages, which is empty for
-// standard input.
+// standard input and for one that was given on the command line.
 func (c *evalCmd) read(ctx context.Context, std streams) (name, src string, err error) {
+	if c.Program != nil {
+		return "", *c.Program, nil
+	}
 	if c.File != "-" {
 		name = c.File
 	}
@@ -79,6 +92,9 @@ func (c *evalCmd) read(ctx context.Context, std streams) (name, src string, err 
 		defer in.Close()
 		return io.ReadAll(io.LimitReader(in, lang.MaxSource+1))
 	})
+	if errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(c.File, " (&|!=>") {
+		return "", "", fmt.Errorf("there is no file %s; where that is the program itself, put -e before it", c.File)
+	}
 	if err != nil {
 		return "", "", fmt.Errorf("reading the program: %w", err)
 	}

@@ -26,7 +26,7 @@ func input(name, what string, std streams) (io.ReadCloser, error) {
 		if near := neighbour(name); near != "" {
 			hint = fmt.Sprintf("did you mean %s?", near)
 		}
-		return nil, fmt.Errorf("there is no file %s; %s", name, hint)
+		return nil, &missingFile{fmt.Sprintf("there is no file %s; %s", name, hint)}
 	case err != nil:
 		return nil, err
 	case info.IsDir():
@@ -34,6 +34,12 @@ func input(name, what string, std streams) (io.ReadCloser, error) {
 	}
 	return os.Open(name)
 }
+
+// missingFile is the fs.ErrNotExist of a message that says what to do.
+type missingFile struct{ message string }
+
+func (e *missingFile) Error() string        { return e.message }
+func (e *missingFile) Is(target error) bool { return target == fs.ErrNotExist }
 
 // neighbour is a file beside the place where one was looked for, with a name that is nearly the same; "" where
 // there is none.

@@ -2,7 +2,7 @@
 // its next-token predictions, and measures how far it does.
 //
 //	modellog                      probe constraints at a prompt
-//	modellog eval FILE            run a program of the constraint language
+//	modellog eval FILE, -e TEXT   run a program of the constraint language
 //	modellog count FILE.cnf       (weighted) model count of a DIMACS CNF
 //	modellog models list|get|info the models on this machine
 //	modellog probct …             the ProbCT suite: build, run, worst, diff

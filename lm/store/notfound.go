@@ -62,13 +62,20 @@ func (s *Store) notFound(ctx context.Context, name string) error {
 }
 
 // near is the name that was most likely meant. A name that begins with the one
-// asked for, as "gemma3:270m-pt" does with "gemma3", is.
+// asked for, as "gemma3:270m-pt" does with "gemma3", is, and so is one of the
+// same family, which "gemma3:27m" has.
 func near(name string, names []string) string {
 	if best := nearest.Name(name, names); best != "" {
 		return best
 	}
 	for _, n := range names {
 		if name != "" && len(n) > len(name) && strings.EqualFold(n[:len(name)], name) {
+			return n
+		}
+	}
+	family, _, tagged := strings.Cut(name, ":")
+	for _, n := range names {
+		if f, _, _ := strings.Cut(n, ":"); tagged && family != "" && strings.EqualFold(f, family) {
 			return n
 		}
 	}

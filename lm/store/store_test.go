@@ -149,6 +149,7 @@ func TestNotFound(t *testing.T) {
 		"gemma3:270m-pt":         "fetch it with: modellog models get gemma3:270m-pt",
 		"gemma3":                 `did you mean "gemma3:270m-pt"? modellog models list shows`,
 		"gemma3:270m":            `did you mean "gemma3:270m-pt"?`,
+		"gemma3:27m-instruct":    `did you mean "gemma3:270m-pt"?`,
 		"lama":                   `did you mean "llama"?`,
 		"LLAMA":                  `did you mean "llama"?`,
 		"quite another":          "modellog models list shows those that are here or can be fetched, modellog models get NAME fetches one",
