@@ -37,6 +37,7 @@ type engine struct {
 	capacity int   // tokens that the cache holds
 	chunk    int   // tokens that go through at once
 	rows     int   // of them, those whose logits are computed
+	exact    bool  // in float32, on the processor
 	graphics bool  // layers are on graphics processors
 	held     *held // what the cache holds; nil where it cannot hold a tree of prefixes
 }
@@ -69,7 +70,8 @@ func load(ctx context.Context, path string, threads int, layers ml.GPULayersList
 		}
 	}()
 	params := ml.BackendParams{AllocMemory: true, NumThreads: threads, GPULayers: layers}
-	if precision == string(Exact) && len(layers) == 0 && fuses(path) {
+	exact := precision == string(Exact) && len(layers) == 0
+	if exact && fuses(path) {
 		// Fused attention passes over what a token may not see. Most of a batch of
 		// short prefixes is that, and plain attention computes all of it.
 		params.FlashAttention = ml.FlashAttentionEnabled
@@ -78,7 +80,7 @@ func load(ctx context.Context, path string, threads int, layers ml.GPULayersList
 	if err != nil {
 		return nil, err
 	}
-	e = &engine{model: m, capacity: capacity, chunk: chunk, rows: rows, graphics: len(layers) > 0}
+	e = &engine{model: m, capacity: capacity, chunk: chunk, rows: rows, exact: exact, graphics: len(layers) > 0}
 	if m.Config().Cache == nil {
 		m.Backend().Close()
 		return nil, errors.New("this architecture makes embeddings and predicts no next token")
@@ -224,8 +226,8 @@ func (e *engine) run(nodes []node, outputs []int32, row func(output int, logits 
 			return fmt.Errorf("running the model: %w", err)
 		}
 		// The cache puts what it keeps into the graph.
-		if _, err := e.model.Forward(ctx, batch); err != nil {
-			return fmt.Errorf("running the model: %w", err)
+		if _, err := e.graph(func() (ml.Tensor, error) { return e.model.Forward(ctx, batch) }); err != nil {
+			return err
 		}
 		done := batch.Outputs.Cast(ctx, ml.DTypeF32)
 		ctx.Forward(done).Compute(done)
@@ -233,9 +235,9 @@ func (e *engine) run(nodes []node, outputs []int32, row func(output int, logits 
 		return nil
 	}
 	batch.Outputs = ctx.Input().FromInts(outputs, len(outputs))
-	t, err := model.Forward(ctx, e.model, batch)
+	t, err := e.graph(func() (ml.Tensor, error) { return model.Forward(ctx, e.model, batch) })
 	if err != nil {
-		return fmt.Errorf("running the model: %w", err)
+		return err
 	}
 	if t.Dim(1) != len(outputs) {
 		return fmt.Errorf("the engine returned %d rows of logits for %d prefixes", t.Dim(1), len(outputs))
@@ -252,4 +254,16 @@ func (e *engine) run(nodes []node, outputs []int32, row func(output int, logits 
 		}
 	}
 	return nil
+}
+
+// graph has the engine make the graph of what the model computes.
+func (e *engine) graph(forward func() (ml.Tensor, error)) (ml.Tensor, error) {
+	if e.exact {
+		defer exactGELU()()
+	}
+	t, err := forward()
+	if err != nil {
+		return nil, fmt.Errorf("running the model: %w", err)
+	}
+	return t, nil
 }

@@ -153,7 +153,7 @@ var _ lm.Model = (*Model)(nil)
 
 // revision is of what turns a file and a prefix into numbers: the engine's
 // version, as go.mod pins it, and our own part's.
-const revision = "ollama " + engineVersion + ", 2"
+const revision = "ollama " + engineVersion + ", 3"
 
 const engineVersion = "v0.17.4"
 
