@@ -13,8 +13,8 @@ import (
 
 // Two runs on two machines do not give the same digits. Processors add the products
 // of a matrix in different orders, in float32: log-probabilities then differ in the
-// third digit after the point (the readings differ from PyTorch's over the same
-// weights by up to 0.003, their entropies by as much), so that the logit of an event,
+// fifth digit after the point, and but for Linux Gemma's, whose activations go through
+// a table, in the third (by up to 0.003, entropies by as much), so that the logit of an event,
 // log-odds plus entropy, differs by up to about 0.01; the loss of a constraint of
 // some events by a few times that, and so does a probability near 0, or what
 // is missing of one near 1, relative to itself. WMC and ρ, which are differences of

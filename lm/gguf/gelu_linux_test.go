@@ -9,6 +9,9 @@ import (
 	"github.com/modellog/modellog/lm"
 )
 
+// moves is how far readings may be from each other that add up in another order.
+const moves = 0.0005
+
 // gelu has the engine compute GELU(x)·y, in float32 or in its own way.
 func gelu(t *testing.T, m *Model, exact bool, x, y []float32) []float32 {
 	t.Helper()

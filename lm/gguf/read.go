@@ -68,8 +68,7 @@ func (m *Model) distinct(prefixes [][]lm.Token) (distinct [][]lm.Token, asked []
 // chunk of tokens beside what all of them begin with. Past that, those are added that go on from a long one of them,
 // for which it would have to be read again: all beginnings of a text are one batch. What some begin with alike is read
 // once, so that prefixes which come sorted by their tokens are read fastest. Products of few rows and of many add up
-// in another order, so that the last digits depend on the batch: of a log-probability the fifth, and with Gemma, whose
-// activations the engine looks up in a table of 16 bits, the third.
+// in another order, so that the last digits depend on the batch: of a log-probability the fifth.
 func (m *Model) Batch(prefixes [][]lm.Token) int {
 	var read growing
 	n, nodes, common := 0, 0, 0
