@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -38,9 +37,10 @@ func TestKilled(t *testing.T) {
 	}
 	rows.WriteString("It rains.,The street is dry.,,perhaps\n")
 	path := write(t, "own.csv", rows.String())
-	foldertest.Killed(t, func(cache, out string) *exec.Cmd {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
-		cmd.Env = append(os.Environ(), killedRun+"="+strings.Join([]string{cache, path, out}, "\n"))
-		return cmd
+	files := foldertest.Killed(t, func(cache, out string) string {
+		return killedRun + "=" + strings.Join([]string{cache, path, out}, "\n")
 	})
+	if len(files) < 7 {
+		t.Errorf("%d files", len(files))
+	}
 }

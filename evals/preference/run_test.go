@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,23 +40,24 @@ func testMachine(t testing.TB, progress func(string, int, int)) Machine {
 	}}
 }
 
-// own are instances of our own writing, one of which is bad.
-func ownData(t testing.TB) *Dataset {
+// plainData reads instances.
+func plainData(t testing.TB, text string) *Dataset {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "own.jsonl")
-	const text = `{"id": "fruit", "items": [{"id": "a", "text": "Quince jelly", "score": 2}, {"id": "b", "text": "Medlar jam", "score": 1}]}
-{"id": "one", "items": ["alone"]}
-{"id": "boats", "source": "Boats for a river.", "items": [{"id": "p", "text": "Punt", "score": 3}, {"id": "q", "text": "Raft", "score": 3}, {"id": "r", "text": "Canoe", "score": 1}]}
-{"id": "hats", "items": [{"id": "x", "text": "Bowler"}, {"id": "y", "text": "Fez"}]}
-`
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	d, _, err := Read(Plain, path, ReadOptions{})
+	d, _, err := Read(Plain, write(t, "own.jsonl", text), ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// ownData are instances of our own writing, one of which is bad.
+func ownData(t testing.TB) *Dataset {
+	t.Helper()
+	return plainData(t, `{"id": "fruit", "items": [{"id": "a", "text": "Quince jelly", "score": 2}, {"id": "b", "text": "Medlar jam", "score": 1}]}
+{"id": "one", "items": ["alone"]}
+{"id": "boats", "source": "Boats for a river.", "items": [{"id": "p", "text": "Punt", "score": 3}, {"id": "q", "text": "Raft", "score": 3}, {"id": "r", "text": "Canoe", "score": 1}]}
+{"id": "hats", "items": [{"id": "x", "text": "Bowler"}, {"id": "y", "text": "Fez"}]}
+`)
 }
 
 // killedRun is set in the process that TestKilled starts and kills: the run's folder.
@@ -73,29 +73,20 @@ func TestKilled(t *testing.T) {
 		return
 	}
 	modeltest.SmolLM.Path(t)
-	foldertest.Killed(t, func(_, out string) *exec.Cmd {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
-		cmd.Env = append(os.Environ(), killedRun+"="+out)
-		return cmd
-	})
+	files := foldertest.Killed(t, func(_, out string) string { return killedRun + "=" + out })
+	if rows := files[folder.RowsFile(modeltest.SmolLM.Name, rowsEnding)]; bytes.Count(rows, []byte("\n")) != 5*12 {
+		t.Errorf("%d rows", bytes.Count(rows, []byte("\n")))
+	}
 }
 
 // manyData are instances of our own writing, enough to be killed among.
 func manyData(t testing.TB) *Dataset {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "many.jsonl")
 	var text strings.Builder
 	for i := range 5 {
 		fmt.Fprintf(&text, `{"id": "%d", "source": "Street %d has three houses.", "items": [{"id": "a", "text": "A barn", "score": 1}, {"id": "b", "text": "A mill", "score": 2}, {"id": "c", "text": "House %d"}]}`+"\n", i, i, i)
 	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	d, _, err := Read(Plain, path, ReadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return plainData(t, text.String())
 }
 
 // A run that is broken off between instances, and gone on with, writes byte for byte what one writes that was not;

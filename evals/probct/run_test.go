@@ -10,7 +10,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -563,9 +562,12 @@ func TestKilled(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "forward_implication.jsonl"), []byte(rows.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	foldertest.Killed(t, func(cache, out string) *exec.Cmd {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
-		cmd.Env = append(os.Environ(), killed+"="+strings.Join([]string{cache, dir, out}, "\n"))
-		return cmd
+	files := foldertest.Killed(t, func(cache, out string) string {
+		return killed + "=" + strings.Join([]string{cache, dir, out}, "\n")
 	})
+	for _, name := range []string{"tables.txt", "tables.csv", "tables.md", "tables.tex", "figures/histograms.svg", "figures/scaling.svg", "rows-smollm2-135m-instruct.jsonl"} {
+		if files[name] == nil {
+			t.Errorf("the run has no %s", name)
+		}
+	}
 }

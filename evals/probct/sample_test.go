@@ -16,8 +16,8 @@ import (
 )
 
 // How far a row that is read again may be from the row in the repository. A prefix's neighbours in its
-// batch change the order in which the engine adds, by which log P moves by hundred-thousandths, and but for Linux Gemma's by thousandths; the
-// offset C moves with the entropy, and ρ, which is of the size of an event's log-odds, with both.
+// batch change the order in which the engine adds, by which log P moves by hundred-thousandths, and but for
+// Linux Gemma's by thousandths; the offset C moves with the entropy, and ρ, which is of the size of an event's log-odds, with both.
 const (
 	sampleLogP   = 0.02
 	sampleC      = 0.02

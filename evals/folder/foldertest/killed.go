@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -17,9 +18,16 @@ import (
 // Killed runs a program in three ways: once alone, into the folder whole; and with a cache of readings of its own at
 // random moments killed and started again, until it has ended, into the folder resumed. It fails where one folder
 // differs from the other in a file or in what its manifest says, and where a killed run leaves a manifest that is
-// not whole. start makes the program that keeps its readings in the folder cache and writes the folder out.
-func Killed(t *testing.T, start func(cache, out string) *exec.Cmd) {
+// not whole. The program is the test that calls it, which sees from what env returns, a variable of its environment,
+// that it is to run, with its readings in the folder cache, and to write the folder out. The files of the run that was
+// left alone are returned.
+func Killed(t *testing.T, env func(cache, out string) string) map[string][]byte {
 	t.Helper()
+	start := func(cache, out string) *exec.Cmd {
+		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), env(cache, out))
+		return cmd
+	}
 	run := func(cache, out string) {
 		t.Helper()
 		if said, err := start(cache, out).CombinedOutput(); err != nil {
@@ -53,7 +61,7 @@ func Killed(t *testing.T, start func(cache, out string) *exec.Cmd) {
 	}
 	t.Logf("%d kills", kills)
 	want, got := Files(t, whole), Files(t, resumed)
-	if len(want) == 0 || len(want) != len(got) {
+	if len(want) != len(got) {
 		t.Errorf("%d files, and %d after %d kills", len(want), len(got), kills)
 	}
 	for name, text := range want {
@@ -72,6 +80,7 @@ func Killed(t *testing.T, start func(cache, out string) *exec.Cmd) {
 	for _, d := range manifest.Compare(a, b) {
 		t.Errorf("the manifests differ: %s", d.Text)
 	}
+	return want
 }
 
 // killedWithin starts a program and kills it after a time. It is false where the program's run of the folder out had
