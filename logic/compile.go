@@ -31,14 +31,26 @@ type compiler struct {
 	ctx    context.Context
 	b      *builder
 	limit  int
+	quota  int // bytes of residuals and states
 	steps  int
 	packed int   // sets of factors compiled by packed states
-	err    error // the reason for stopping
+	err    error // the reason for stopping, where it is not the store's
 	way    way
 	mod    *modular
 
 	local []int32 // by atom: its number among those of the connected factors at hand
 	value []int8  // by atom, 0 but while literals are settled; see static
+}
+
+func newCompiler(ctx context.Context, opts []Option) *compiler {
+	c := &compiler{ctx: ctx, limit: DefaultNodeLimit}
+	for _, o := range opts {
+		o(c)
+	}
+	if c.quota == 0 {
+		c.quota = int(min(160*int64(max(c.limit, 1<<14)), math.MaxInt))
+	}
+	return c
 }
 
 // way is how sets of factors are compiled; tests hold the ways against each other.
@@ -51,21 +63,27 @@ const (
 	byBranching
 )
 
+// Which part of the node limit was reached.
+var (
+	errNodes = errors.New("its nodes")
+	errSteps = errors.New("its steps, of which there may be four for each")
+)
+
 // stop counts a step and tells whether to give up; the reason is in c.err.
 func (c *compiler) stop() bool {
 	c.steps++
 	if c.err != nil {
 		return true
 	}
-	if len(c.b.nodes)-c.b.leaves > c.limit || c.steps > 4*c.limit {
-		c.err = ErrTooLarge
-		return true
+	switch {
+	case len(c.b.nodes)-c.b.leaves > c.limit:
+		c.err = errNodes
+	case c.steps/4 > c.limit:
+		c.err = errSteps
+	default:
+		c.err = c.ctx.Err() // each time, since a step may look at thousands of factors
 	}
-	if err := c.ctx.Err(); err != nil { // each time, since a step may look at thousands of factors
-		c.err = err
-		return true
-	}
-	return false
+	return c.err != nil
 }
 
 // asked is stop for work that makes no states.
@@ -74,7 +92,7 @@ func (c *compiler) asked() bool {
 		c.err = c.ctx.Err()
 	}
 	if c.err == nil && len(c.b.nodes)-c.b.leaves > c.limit {
-		c.err = ErrTooLarge
+		c.err = errNodes
 	}
 	return c.err != nil
 }
@@ -92,26 +110,26 @@ func (c *compiler) literalEdge(s *store, e fedge) edge {
 // It returns an error that wraps ErrTooLarge when the node limit is reached, and ctx's error soon after
 // ctx ends.
 func Compile(ctx context.Context, f *Formula, opts ...Option) (*Diagram, error) {
-	c := &compiler{ctx: ctx, limit: DefaultNodeLimit}
-	for _, o := range opts {
-		o(c)
-	}
+	c := newCompiler(ctx, opts)
 	ended := func() bool { return ctx.Err() != nil }
 	vars := f.varsUntil(ended)
 	c.b = newBuilder(len(vars))
 	fail := func() error {
-		if c.err == nil || errors.Is(c.err, ErrTooLarge) { // of itself only memory stops a store
-			return fmt.Errorf("compiling a formula of %d variables: %w: the limit of %d nodes and intermediate states was reached, with %d nodes of the diagram made in %d steps; "+
-				"split the formula into parts that share fewer variables, or raise the limit", len(vars), ErrTooLarge, c.limit, len(c.b.nodes)-c.b.leaves, c.steps)
+		which := c.err
+		switch {
+		case which == nil: // of itself only memory stops a store
+			which = fmt.Errorf("its memory of %d MB for residuals and states", c.quota/1e6)
+		case which != errNodes && which != errSteps:
+			return fmt.Errorf("compiling a formula of %d variables: %w", len(vars), c.err)
 		}
-		return fmt.Errorf("compiling a formula of %d variables: %w", len(vars), c.err)
+		return fmt.Errorf("compiling a formula of %d variables: %w: the limit of %d nodes and intermediate states (%v) was reached, with %d nodes of the diagram made in %d steps; "+
+			"split the formula into parts that share fewer variables, or raise the limit", len(vars), ErrTooLarge, c.limit, which, len(c.b.nodes)-c.b.leaves, c.steps)
 	}
 	if err := ctx.Err(); err != nil {
 		c.err = err
 		return nil, fail()
 	}
-	quota := 160 * max(c.limit, 1<<14)
-	conv := &converter{s: newStore(quota, c.asked), atom: make(map[Var]int)}
+	conv := &converter{s: newStore(c.quota, c.asked), atom: make(map[Var]int)}
 	root := conv.convert(f)
 	if conv.s.over {
 		return nil, fail()
@@ -126,11 +144,11 @@ func Compile(ctx context.Context, f *Formula, opts ...Option) (*Diagram, error) 
 	}
 	c.local, c.value = make([]int32, len(c.mod.s.atoms)), make([]int8, len(c.mod.s.atoms))
 	top := c.compile(c.mod.root)
-	if top == edgeStop {
+	if top == edgeStop || c.mod.s.over || c.err != nil { // what was made after a stop means nothing
 		return nil, fail()
 	}
 	polarities := f.polarities(ended)
-	if c.err = ctx.Err(); c.err != nil {
+	if c.asked() {
 		return nil, fail()
 	}
 	return newDiagram(c.b, top, conv.vars, vars, polarities), nil
@@ -152,17 +170,15 @@ func (c *compiler) compile(e fedge) edge {
 	}
 	y := newDynamic(c, s, c.mod.rank)
 	y.buf = append(y.buf, factors...)
-	units, ok := y.propagate(0, -1, 0)
+	units, ok := y.propagate(-1, 0)
 	if s.over {
 		return edgeStop
 	}
 	if !ok {
 		return edgeFalse ^ e&1
 	}
-	rest := slices.Clone(y.buf)
-	y.buf = y.buf[:0]
-	slices.Sort(rest)
-	rest = s.exclusions(slices.Compact(rest), c.asked)
+	slices.Sort(y.buf)
+	rest := s.exclusions(slices.Compact(y.buf), c.asked)
 	if rest == nil {
 		return edgeStop
 	}
@@ -250,7 +266,7 @@ func (c *compiler) connected(factors []fedge) edge {
 			return d
 		}
 	}
-	for budget := 1 << 14; ; budget *= 2 {
+	for budget := 1 << 14; ; budget = min(2*budget, math.MaxInt/96) {
 		if along != nil {
 			if d := along.run(turn * budget); d != edgeStop || c.err != nil || s.over {
 				return d

@@ -256,3 +256,51 @@ func FuzzReadDIMACS(f *testing.F) {
 		}
 	})
 }
+
+// Sets of variables are held for the nodes in use alone: of a chain of 100,000 all would be 2.5 GB.
+func TestCNFCountOfALongChain(t *testing.T) {
+	const n = 100_000
+	var file strings.Builder
+	fmt.Fprintf(&file, "c t wmc\np cnf %d %d\nc p weight 1 1/3 0\n", n, n-1)
+	for i := 1; i < n; i++ {
+		fmt.Fprintf(&file, "%d %d 0\n", -i, i+1)
+	}
+	cnf, err := ReadDIMACS(strings.NewReader(file.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := cnf.Count(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The first variable true makes all true; else there are n ways.
+	if want := new(big.Rat).SetFrac64(1+2*n, 3); m.Weighted.Cmp(want) != 0 {
+		t.Errorf("%v, want %v", m.Weighted, want)
+	}
+}
+
+// What says so many digits that they outgrow the limit ends with an error; so does a CNF that a program
+// has put together wrongly.
+func TestCNFCountErrors(t *testing.T) {
+	huge := &CNF{Vars: 3000, weights: map[int32]*big.Rat{}}
+	for v := int32(1); v <= 3000; v++ {
+		w := new(big.Int).Exp(big.NewInt(int64(v)+10), big.NewInt(800), nil)
+		huge.weights[v], huge.weights[-v] = new(big.Rat).SetFrac(w, big.NewInt(3)), big.NewRat(1, 3)
+		if v > 1 {
+			huge.Clauses = append(huge.Clauses, []int32{1 - v, v})
+		}
+	}
+	if _, err := huge.Count(context.Background(), WithNodeLimit(10_000)); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "the 2 MB that the limit of 10000 nodes allows; raise the limit") {
+		t.Error(err)
+	}
+	for want, c := range map[string]*CNF{
+		"clause 2 has the literal 0, and there are the variables 1 to 3":           {Vars: 3, Clauses: [][]int32{{1}, {2, 0}}},
+		"clause 1 has the literal -4, and there are the variables 1 to 3":          {Vars: 3, Clauses: [][]int32{{-4}}},
+		"clause 1 has the literal -2147483648, and there are the variables 1 to 3": {Vars: 3, Clauses: [][]int32{{math.MinInt32}}},
+		"-1 variables are declared, and there may be 0 to 10000000":                {Vars: -1},
+	} {
+		if _, err := c.Count(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

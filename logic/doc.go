@@ -49,8 +49,11 @@
 //
 // Along a pseudo-tree. A tree over the variables is chosen such that each factor's variables lie on one
 // way from the root; below a variable, only the residuals of factors that ancestors have touched matter,
-// and equal residuals are compiled once. Candidates come from the variables' own order, from minimum-degree
-// elimination, and from FORCE; the one with the fewest estimated states is used. What is left of a clause,
+// and equal residuals are compiled once. Candidate orders are the variables' own; where that promises more
+// than four states a variable, the order of a minimum-degree elimination, or, where factors of more than 48
+// variables lie over local ones (a threshold over everything), the tree of the local ones walked depth first;
+// and, where the best of these promises more than four times as many, FORCE's. The one with the fewest
+// estimated states is used. What is left of a clause,
 // a threshold or a parity over literals is a number (satisfied or not, so many true so far, odd or even),
 // and a state a few words of such numbers; with formulas inside factors it is a list of residuals. Chains,
 // trees and taxonomies take a few nodes a variable this way, a grid 2 to the power of its width.

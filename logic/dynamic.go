@@ -2,6 +2,7 @@ package logic
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -10,17 +11,19 @@ import (
 // decompositions that no fixed tree has (that all pairs within the items before a pivot are independent
 // of those after it, say), at a cost of the whole remaining set for each state.
 type dynamic struct {
-	c      *compiler
-	s      *store
-	rank   []int // by atom, for ties
-	key    []uint32
-	states []state
-	table  []uint32
-	value  []int8 // by atom while propagating: 0 unknown, 1 true, -1 false
-	owner  []int32
-	score  []float64
-	buf    []fedge
-	budget int
+	c       *compiler
+	s       *store
+	rank    []int // by atom, for ties
+	key     []uint32
+	states  []state
+	table   []uint32
+	value   []int8 // by atom while propagating: 0 unknown, 1 true, -1 false
+	owner   []int32
+	score   []float64
+	buf     []fedge
+	stack   []dynamicFrame
+	deepest int // how many frames there have been at a time
+	budget  int
 }
 
 func newDynamic(c *compiler, s *store, rank []int) *dynamic {
@@ -28,47 +31,75 @@ func newDynamic(c *compiler, s *store, rank []int) *dynamic {
 	return &dynamic{c: c, s: s, rank: rank, table: make([]uint32, 64), value: make([]int8, n), owner: make([]int32, n), score: make([]float64, n)}
 }
 
+// A dynamicFrame is a state that is being compiled, on y.stack: branching may go deeper than a goroutine's
+// stack. That of the factors given has no atom and no state, and value 0.
+type dynamicFrame struct {
+	id    uint32 // of the state
+	atom  int32  // branched on
+	value int8   // of it, 1 first and then -1
+	high  edge   // what 1 led to
+	all   edge   // the conjunction of the parts so far
+	parts [][]fedge
+	units []fedge // literals that follow, which become part of the conjunction
+}
+
 // run compiles the conjunction of the factors, or returns edgeStop beyond budget: looking at a factor
 // takes one.
 func (y *dynamic) run(factors []fedge, budget int) edge {
 	y.budget = budget
-	base := len(y.buf)
-	y.buf = append(y.buf, factors...)
-	return y.conjunction(base, -1, 0)
-}
-
-// conjunction compiles buf[base:], which it consumes, under atom a = value (a < 0: none). The literals
-// that follow become part of the result, a's own does not.
-func (y *dynamic) conjunction(base int, a int32, value int8) edge {
-	units, ok := y.propagate(base, a, value)
-	if !ok {
-		y.buf = y.buf[:base]
-		return edgeFalse
-	}
-	r := edgeTrue
-	// Parts: atoms are united through the factors that mention them.
-	es := y.buf[base:]
-	slices.Sort(es)
-	es = slices.Compact(es)
-	y.buf = y.buf[:base+len(es)]
-	parts := y.split(es)
-	es = nil
-	y.buf = y.buf[:base]
-	for _, part := range parts {
-		d := y.part(part)
-		if d == edgeStop || d == edgeFalse {
-			return d
+	y.stack = append(y.stack[:0], dynamicFrame{atom: -1})
+	y.branch(&y.stack[0], factors)
+	d, known := edgeTrue, false // of a part
+	for {
+		f := &y.stack[len(y.stack)-1]
+		if known {
+			if d == edgeStop {
+				return edgeStop
+			}
+			f.all = y.c.b.and(f.all, d)
 		}
-		r = y.c.b.and(r, d)
+		if n := len(f.parts); f.all != edgeFalse && n > 0 {
+			part := f.parts[0]
+			f.parts[0], f.parts = nil, f.parts[1:]
+			d, known = y.part(part)
+			continue
+		}
+		// All parts are compiled under this value, or one is ⊥.
+		if f.all != edgeFalse {
+			for _, u := range f.units {
+				f.all = y.c.b.and(y.c.literalEdge(y.s, u), f.all)
+			}
+		}
+		switch f.value {
+		case 0:
+			return f.all
+		case 1:
+			f.high, f.value = f.all, -1
+			st := y.states[f.id]
+			y.branch(f, y.key[st.off:st.off+st.n])
+			known = false
+			continue
+		}
+		d, known = y.c.b.ite(y.c.atomEdge(f.atom), f.high, f.all), true
+		y.states[f.id].result = d
+		y.stack = y.stack[:len(y.stack)-1]
 	}
-	for _, u := range units {
-		r = y.c.b.and(y.c.literalEdge(y.s, u), r)
-	}
-	return r
 }
 
-// propagate conditions buf[base:] on a = value and on every literal in it until none is left.
-func (y *dynamic) propagate(base int, a int32, value int8) (units []fedge, ok bool) {
+// branch conditions factors on f's atom and value. What is left is in f.parts, or f.all is ⊥.
+func (y *dynamic) branch(f *dynamicFrame, factors []fedge) {
+	f.all, f.parts, f.units = edgeFalse, nil, nil
+	y.buf = append(y.buf[:0], factors...)
+	units, ok := y.propagate(f.atom, f.value)
+	if !ok {
+		return
+	}
+	slices.Sort(y.buf)
+	f.all, f.parts, f.units = edgeTrue, y.split(slices.Compact(y.buf)), units
+}
+
+// propagate conditions y.buf on a = value (a < 0: on nothing) and on every literal in it until none is left.
+func (y *dynamic) propagate(a int32, value int8) (units []fedge, ok bool) {
 	s := y.s
 	var assigned []int32
 	if a >= 0 {
@@ -83,10 +114,10 @@ func (y *dynamic) propagate(base int, a int32, value int8) (units []fedge, ok bo
 	for round := 0; ; round++ {
 		changed := false
 		n := len(y.buf)
-		for k := base; k < n; k++ {
+		for k := range n {
 			i := k
 			if round%2 == 1 { // both directions, so that a long chain does not need a round a link
-				i = n - 1 - (k - base)
+				i = n - 1 - k
 			}
 			e := y.buf[i]
 			if e == fTrue {
@@ -147,14 +178,7 @@ func (y *dynamic) propagate(base int, a int32, value int8) (units []fedge, ok bo
 			break
 		}
 	}
-	out := base
-	for _, e := range y.buf[base:] {
-		if e != fTrue {
-			y.buf[out] = e
-			out++
-		}
-	}
-	y.buf = y.buf[:out]
+	y.buf = slices.DeleteFunc(y.buf, func(e fedge) bool { return e == fTrue })
 	return units, true
 }
 
@@ -209,8 +233,9 @@ func (y *dynamic) split(es []fedge) [][]fedge {
 	return parts
 }
 
-// part compiles factors that hang together.
-func (y *dynamic) part(es []fedge) edge {
+// part returns the diagram of factors that hang together if it is known, or edgeStop; else it opens a frame
+// for them.
+func (y *dynamic) part(es []fedge) (d edge, known bool) {
 	mask := uint64(len(y.table) - 1)
 	i := hashList(es, 1) & mask
 	id := uint32(0)
@@ -218,7 +243,7 @@ func (y *dynamic) part(es []fedge) edge {
 		st := &y.states[y.table[i]-1]
 		if slices.Equal(y.key[st.off:st.off+st.n], es) {
 			if st.result != edgeStop {
-				return st.result
+				return st.result, true
 			}
 			id = y.table[i]
 			break
@@ -226,7 +251,7 @@ func (y *dynamic) part(es []fedge) edge {
 		i = (i + 1) & mask
 	}
 	if y.budget -= 10; y.budget < 0 || y.c.stop() || y.s.over {
-		return edgeStop
+		return edgeStop, true
 	}
 	if id == 0 {
 		y.states = append(y.states, state{uint32(len(y.key)), uint32(len(es)), 0, edgeStop})
@@ -236,25 +261,17 @@ func (y *dynamic) part(es []fedge) edge {
 		if 2*len(y.states) > len(y.table) {
 			y.grow()
 		}
-		if y.s.other += 4*len(es) + 24; len(y.states)&255 == 0 && y.s.bytes() > y.s.quota || len(y.key) > 1<<31 {
+		if y.s.other += 4*len(es) + 24; len(y.states)&255 == 0 && y.s.bytes() > y.s.quota || len(y.key) > math.MaxInt32 {
 			y.s.over = true
 		}
 	}
-	a := y.choose(es)
-	base := len(y.buf)
-	y.buf = append(y.buf, es...)
-	hi := y.conjunction(base, a, 1)
-	if hi == edgeStop {
-		return edgeStop
+	y.stack = append(y.stack, dynamicFrame{id: id - 1, atom: y.choose(es), value: 1})
+	if len(y.stack) > y.deepest {
+		y.deepest = len(y.stack)
+		y.s.other += frameBytes
 	}
-	y.buf = append(y.buf[:base], es...)
-	lo := y.conjunction(base, a, -1)
-	if lo == edgeStop {
-		return edgeStop
-	}
-	r := y.c.b.ite(y.c.atomEdge(a), hi, lo)
-	y.states[id-1].result = r
-	return r
+	y.branch(&y.stack[len(y.stack)-1], es)
+	return 0, false
 }
 
 func (y *dynamic) grow() {

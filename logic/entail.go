@@ -101,7 +101,8 @@ func clause(f *Formula) ([]literal, bool) {
 	case OpFalse:
 		return nil, true
 	case OpVar, OpNot:
-		return lits, add(f, false) && true
+		ok := add(f, false)
+		return lits, ok
 	case OpImplies:
 		if add(f.args[0], true) && add(f.args[1], false) {
 			return lits, true

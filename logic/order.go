@@ -36,13 +36,14 @@ func (t *pseudoTree) places() []int32 {
 // orderProblem is the hypergraph of a set of factors: local variables are numbered by ascending rank.
 type orderProblem struct {
 	n      int
+	most   int       // neighbours that an elimination order may hold
 	edges  [][]int32 // by factor
 	weight []float64 // by factor: bits that a half-assigned factor needs
 	nested [][]int32 // supports of sub-formulas, for FORCE
 }
 
 func newOrderProblem(s *store, factors []fedge, atoms int, local []int32) *orderProblem {
-	p := &orderProblem{n: atoms}
+	p := &orderProblem{n: atoms, most: s.quota / 4}
 	seen := make(map[uint32]bool)
 	for _, e := range factors {
 		var sup []int32
@@ -123,7 +124,7 @@ func (p *orderProblem) plan(stop func() bool) *pseudoTree {
 // the pseudo-tree of the local factors alone, walked depth first, the largest subtree last, so that few
 // subtrees are open at a time.
 func (p *orderProblem) lineUp(stop func() bool) []int32 {
-	local := &orderProblem{n: p.n}
+	local := &orderProblem{n: p.n, most: p.most}
 	for i, e := range p.edges {
 		if len(e) <= 48 {
 			local.edges = append(local.edges, e)
@@ -166,12 +167,7 @@ func (p *orderProblem) tree(order []int32) *pseudoTree {
 	for i, v := range order {
 		pos[v] = int32(i)
 	}
-	in := make([][]int32, n) // factors by variable
-	for f, e := range p.edges {
-		for _, v := range e {
-			in[v] = append(in[v], int32(f))
-		}
-	}
+	in := p.factorsOf()
 	t := &pseudoTree{parent: make([]int32, n), children: make([][]int32, n), depth: make([]int32, n)}
 	find := make([]int32, n)
 	for i := range find {
@@ -274,28 +270,40 @@ func (p *orderProblem) tree(order []int32) *pseudoTree {
 }
 
 // minDegree returns the reverse of a minimum-degree elimination order of the primal graph; nil when
-// stopped, or when the graph fills up so far that no order is worth it.
+// stopped, or when the graph is or becomes so dense that no order is worth it.
 func (p *orderProblem) minDegree(stop func() bool) []int32 {
 	n := p.n
+	in := p.factorsOf()
 	adj := make([][]int32, n) // ascending
-	for _, e := range p.edges {
-		for _, v := range e {
-			adj[v] = append(adj[v], e...)
+	work, held := 0, 0        // held is how many entries all lists have
+	mark := slices.Repeat([]int32{-1}, n)
+	var merged []int32
+	for v := range adj {
+		merged = merged[:0]
+		mark[v] = int32(v)
+		for _, f := range in[v] {
+			work += len(p.edges[f])
+			for _, u := range p.edges[f] {
+				if mark[u] != int32(v) {
+					mark[u] = int32(v)
+					merged = append(merged, u)
+				}
+			}
+		}
+		slices.Sort(merged)
+		adj[v] = slices.Clone(merged)
+		if held += cap(adj[v]); p.tooDense(work, held) || v&255 == 0 && stop() {
+			return nil
 		}
 	}
 	bucket := make([][]int32, n) // variables by degree, entries may be stale
-	for v := range adj {
-		slices.Sort(adj[v])
-		adj[v] = slices.Compact(adj[v])
-		adj[v] = slices.DeleteFunc(adj[v], func(u int32) bool { return int(u) == v })
-	}
 	for v := n - 1; v >= 0; v-- {
 		bucket[len(adj[v])] = append(bucket[len(adj[v])], int32(v))
 	}
+	held += n
 	order := make([]int32, n)
 	gone := make([]bool, n)
-	low, work := 0, 0
-	var merged []int32
+	low := 0
 	for i := n - 1; i >= 0; {
 		if len(bucket[low]) == 0 {
 			low++
@@ -303,10 +311,11 @@ func (p *orderProblem) minDegree(stop func() bool) []int32 {
 		}
 		v := bucket[low][len(bucket[low])-1]
 		bucket[low] = bucket[low][:len(bucket[low])-1]
+		held--
 		if gone[v] || len(adj[v]) != low {
 			continue
 		}
-		if work += low * low; work > 50_000_000 || i&15 == 0 && stop() {
+		if work += low * low; p.tooDense(work, held) || i&15 == 0 && stop() {
 			return nil
 		}
 		gone[v] = true
@@ -314,14 +323,32 @@ func (p *orderProblem) minDegree(stop func() bool) []int32 {
 		i--
 		for _, u := range adj[v] {
 			merged = union(merged[:0], adj[u], adj[v], u, v)
+			held -= cap(adj[u])
 			adj[u] = append(adj[u][:0], merged...)
+			held += cap(adj[u])
 			d := len(merged)
 			bucket[d] = append(bucket[d], u)
+			held++
 			low = min(low, d)
 		}
+		held -= cap(adj[v])
 		adj[v] = nil
 	}
 	return order
+}
+
+// tooDense tells whether an elimination order has taken so much work or memory that it is given up.
+func (p *orderProblem) tooDense(work, held int) bool { return work > 50_000_000 || held > p.most }
+
+// factorsOf returns the factors of each variable.
+func (p *orderProblem) factorsOf() [][]int32 {
+	in := make([][]int32, p.n)
+	for f, e := range p.edges {
+		for _, v := range e {
+			in[v] = append(in[v], int32(f))
+		}
+	}
+	return in
 }
 
 // union appends the ascending lists a and b, but for u and v, to dst.

@@ -1,6 +1,9 @@
 package logic
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // static compiles a connected set of factors along a pseudo-tree. The state at a variable is the set of
 // residuals of those factors that an ancestor has touched; factors that lie wholly below are known from
@@ -15,12 +18,17 @@ type static struct {
 	key     []uint32  // arena of the states' keys
 	states  []state
 	table   []uint32
+	stack   []staticFrame
+	deepest int // how many frames there have been at a time
 	buf     []fedge
-	ends    []int32 // stack of where each child's residuals end, by branch
+	ends    []int32 // where each child's residuals end, for each frame
 	from    []int32 // by local variable: its place, walking the tree depth first
 	marked  []int32 // atoms that have a value while literals are settled
 	budget  int
 }
+
+// frameBytes is what a frame of either stack takes.
+const frameBytes = 88
 
 type state struct {
 	off, n uint32
@@ -44,12 +52,23 @@ func newStatic(c *compiler, s *store, factors []fedge, atoms []int32, tree *pseu
 	return y
 }
 
+// A staticFrame is a state that is being compiled, on y.stack: a tree may be deeper than a goroutine's stack.
+type staticFrame struct {
+	id         uint32 // of the state
+	value      uint32 // of its variable, 1 first
+	high       edge   // what 1 led to
+	all        edge   // the conjunction of the children so far
+	child      int    // the next of them
+	begin      int    // where its residuals are in y.buf
+	base, ends int    // how long y.buf and y.ends were before
+}
+
 // run compiles, or returns edgeStop when more than budget new states are met.
 func (y *static) run(budget int) edge {
 	y.budget = budget
 	r := edgeTrue
 	for _, v := range y.tree.roots {
-		d := y.state(v, nil)
+		d := y.compile(v)
 		if d == edgeStop {
 			return edgeStop
 		}
@@ -58,7 +77,45 @@ func (y *static) run(budget int) edge {
 	return r
 }
 
-func (y *static) state(v int32, residuals []fedge) edge {
+// compile returns the diagram of a root's state.
+func (y *static) compile(v int32) edge {
+	d, known := y.state(v, nil)
+	for len(y.stack) > 0 {
+		f := &y.stack[len(y.stack)-1]
+		if known { // of a child
+			if d == edgeStop {
+				y.stack, y.buf, y.ends = y.stack[:0], y.buf[:0], y.ends[:0]
+				break
+			}
+			f.all = y.c.b.and(f.all, d)
+		}
+		v := y.states[f.id].at
+		children := y.tree.children[v]
+		if f.all != edgeFalse && f.child < len(children) {
+			end := int(y.ends[f.ends+f.child])
+			residuals := y.buf[f.begin:end]
+			f.begin = end
+			f.child++
+			d, known = y.state(children[f.child-1], residuals)
+			continue
+		}
+		// All children are compiled under this value, or one is ⊥.
+		y.buf, y.ends = y.buf[:f.base], y.ends[:f.ends]
+		if f.value == 1 {
+			f.high, f.value = f.all, 0
+			y.branch(f)
+			known = false
+			continue
+		}
+		d, known = y.c.b.ite(y.c.atomEdge(y.atoms[v]), f.high, f.all), true
+		y.states[f.id].result = d
+		y.stack = y.stack[:len(y.stack)-1]
+	}
+	return d
+}
+
+// state returns the diagram of a state if it is known, or edgeStop; else it opens a frame for it.
+func (y *static) state(v int32, residuals []fedge) (d edge, known bool) {
 	mask := uint64(len(y.table) - 1)
 	i := hashList(residuals, uint64(v)+1) & mask
 	id := uint32(0)
@@ -66,7 +123,7 @@ func (y *static) state(v int32, residuals []fedge) edge {
 		st := &y.states[y.table[i]-1]
 		if st.at == v && slices.Equal(y.key[st.off:st.off+st.n], residuals) {
 			if st.result != edgeStop {
-				return st.result
+				return st.result, true
 			}
 			id = y.table[i]
 			break
@@ -74,7 +131,7 @@ func (y *static) state(v int32, residuals []fedge) edge {
 		i = (i + 1) & mask
 	}
 	if y.budget--; y.budget < 0 || y.c.stop() || y.s.over {
-		return edgeStop
+		return edgeStop, true
 	}
 	if id == 0 {
 		off := uint32(len(y.key))
@@ -85,23 +142,17 @@ func (y *static) state(v int32, residuals []fedge) edge {
 		if 2*len(y.states) > len(y.table) {
 			y.grow()
 		}
-		if y.s.other += 4*len(residuals) + 24; len(y.states)&255 == 0 && y.s.bytes() > y.s.quota || len(y.key) > 1<<31 {
+		if y.s.other += 4*len(residuals) + 24; len(y.states)&255 == 0 && y.s.bytes() > y.s.quota || len(y.key) > math.MaxInt32 {
 			y.s.over = true
 		}
 	}
-	st := y.states[id-1]
-	residuals = y.key[st.off : st.off+st.n] // stays as it is while the arena grows
-	hi := y.branch(v, residuals, 1)
-	if hi == edgeStop {
-		return edgeStop
+	y.stack = append(y.stack, staticFrame{id: id - 1, value: 1, base: len(y.buf), ends: len(y.ends)})
+	if len(y.stack) > y.deepest {
+		y.deepest = len(y.stack)
+		y.s.other += frameBytes
 	}
-	lo := y.branch(v, residuals, 0)
-	if lo == edgeStop {
-		return edgeStop
-	}
-	r := y.c.b.ite(y.c.atomEdge(y.atoms[v]), hi, lo)
-	y.states[id-1].result = r
-	return r
+	y.branch(&y.stack[len(y.stack)-1])
+	return 0, false
 }
 
 func (y *static) grow() {
@@ -116,37 +167,40 @@ func (y *static) grow() {
 	}
 }
 
-func (y *static) branch(v int32, residuals []fedge, value uint32) edge {
-	s := y.s
+// branch conditions f's state on its value: the children's residuals are then in y.buf, or f.all is ⊥.
+func (y *static) branch(f *staticFrame) {
+	s, st := y.s, y.states[f.id]
+	v := st.at
 	a := y.atoms[v]
-	base := len(y.buf)
-	defer func() { y.buf = y.buf[:base] }()
-	for _, e := range residuals {
-		if !y.push(s.restrict(e, a, value)) {
-			return edgeFalse
+	f.all, f.child = edgeFalse, 0
+	for _, e := range y.key[st.off : st.off+st.n] {
+		if !y.push(s.restrict(e, a, f.value)) {
+			return
 		}
 	}
 	for _, e := range y.factors[v] {
-		if !y.push(s.restrict(e, a, value)) {
-			return edgeFalse
+		if !y.push(s.restrict(e, a, f.value)) {
+			return
 		}
 	}
-	if !y.settle(base) {
-		return edgeFalse
+	if !y.settle(f.base) {
+		return
 	}
+	f.all = edgeTrue
 	children := y.tree.children[v]
+	end := len(y.buf)
 	if len(children) == 1 {
-		return y.state(children[0], y.buf[base:])
+		y.ends = append(y.ends, int32(end))
+		f.begin = f.base
+		return
 	}
 	// Each residual belongs to the one subtree that has its variables. They are put in groups behind
 	// themselves.
-	end, ends := len(y.buf), len(y.ends)
 	for range children {
 		y.ends = append(y.ends, 0)
 	}
-	defer func() { y.ends = y.ends[:ends] }()
-	group := y.ends[ends:]
-	for _, e := range y.buf[base:end] {
+	group := y.ends[f.ends:]
+	for _, e := range y.buf[f.base:end] {
 		group[y.child(children, e)]++
 	}
 	at := int32(end)
@@ -154,24 +208,13 @@ func (y *static) branch(v int32, residuals []fedge, value uint32) edge {
 		group[i] = at // its beginning, which moves on to its end
 		at += n
 	}
-	y.buf = slices.Grow(y.buf, end-base)[:end+end-base]
-	for _, e := range y.buf[base:end] {
+	y.buf = slices.Grow(y.buf, end-f.base)[:end+end-f.base]
+	for _, e := range y.buf[f.base:end] {
 		i := y.child(children, e)
 		y.buf[group[i]] = e
 		group[i]++
 	}
-	r := edgeTrue
-	begin := end
-	for i, c := range children {
-		next := int(y.ends[ends+i])
-		d := y.state(c, y.buf[begin:next])
-		if d == edgeStop || d == edgeFalse {
-			return d
-		}
-		begin = next
-		r = y.c.b.and(r, d)
-	}
-	return r
+	f.begin = end
 }
 
 // child tells which of the children has a residual's variables in its subtree.
