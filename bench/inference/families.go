@@ -20,7 +20,7 @@ func (f *Family) Theory(size int, seed uint64) (*Theory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the theory of size %d of family %s: %w", size, f.Name, err)
 	}
-	t.Family, t.Size = f.Name, size
+	t.Family = f.Name
 	t.weigh(seed, f.rare)
 	return t, nil
 }
@@ -83,7 +83,7 @@ func grid(n int) *Theory {
 			}
 		}
 	}
-	if n <= 14 {
+	if n <= 20 { // beyond, this takes longer than any limit
 		t.Models = independentSets(n)
 	}
 	return t

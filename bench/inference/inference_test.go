@@ -172,21 +172,29 @@ func TestDisagreement(t *testing.T) {
 	}
 }
 
-// Work that becomes quick when nearly 50 ms are over has a time all the same.
-func TestShortest(t *testing.T) {
+// Work is repeated for a batch, also where its first time is much longer than the others.
+func TestRepeated(t *testing.T) {
 	calls := 0
-	got, err := shortest(func() error {
+	got, err := repeated(func() error {
 		if calls++; calls == 1 {
-			for begin := processor(); processor() < begin+0.0498; {
+			for begin := processor(); processor() < begin+0.09; {
 			}
 		}
 		return nil
 	})
-	if err != nil || got <= 0 || got > 0.05 {
+	if err != nil || got <= 0 || got > 0.001 {
 		t.Errorf("%g, %v", got, err)
 	}
+	const each = 0.003
+	if got, err = repeated(func() error {
+		for begin := processor(); processor() < begin+each; {
+		}
+		return nil
+	}); err != nil || got < each || got > 5*each {
+		t.Errorf("%g for what takes %g, %v", got, each, err)
+	}
 	failure := errors.New("no")
-	if _, err := shortest(func() error { return failure }); err != failure {
+	if _, err := repeated(func() error { return failure }); err != failure {
 		t.Errorf("%v", err)
 	}
 }
@@ -207,9 +215,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// The peers that are installed count what modellog counts, in each of their settings; one that is broken is a line that
-// says why.
-func TestPeers(t *testing.T) {
+// installed are the peers that an environment has.
+func installed(t *testing.T) []*Peer {
 	cache, err := store.CacheDir()
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +232,14 @@ func TestPeers(t *testing.T) {
 	if len(have) == 0 {
 		t.Skip("no peer is installed; make bench-exact installs them")
 	}
-	broken := &Peer{Kind: "none", Name: "broken", Settings: []string{""}, Python: python}
+	return have
+}
+
+// The peers that are installed count what modellog counts, in each of their settings; one that is broken is a line that
+// says why.
+func TestPeers(t *testing.T) {
+	have := installed(t)
+	broken := &Peer{Kind: "none", Name: "broken", Settings: []string{""}, Python: have[0].Python}
 	var families []*Family
 	for _, f := range Families() {
 		f.Sizes = map[string][]int{"grid": {4}, "spaced": {12}, "order": {4}}[f.Name]
@@ -266,6 +280,40 @@ func TestPeers(t *testing.T) {
 	}
 }
 
+// A setting that was left out for being slower is asked where its peer finishes in no other, and only there.
+func TestAskedAgain(t *testing.T) {
+	have := installed(t)
+	o := Options{Peers: have, Limits: Limits{Time: 30 * time.Second, Memory: 4 << 30}, Repeats: 1, Seed: 3, Tell: t.Logf}
+	theory, err := Families()[2].Theory(4, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, first := range []string{unfinished, ""} {
+		out := map[string]string{}
+		for _, p := range have {
+			out[p.Name+", "+p.Settings[0]] = first
+			for _, s := range p.Settings[1:] {
+				out[p.Name+", "+s] = "another was faster"
+			}
+		}
+		lines, err := o.theory(t.Context(), theory, out, func(map[string]string) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range lines[1:] {
+			if slow := out[l.Name+", "+l.Setting] == "another was faster"; l.OK() == (slow == (first == "")) {
+				t.Errorf("the first setting of each %q, %s", first, l)
+			}
+		}
+		leave(lines, out)
+		for key, why := range out {
+			if first == unfinished && why == "another was faster" {
+				t.Errorf("%s was asked, and counts as %s", key, why)
+			}
+		}
+	}
+}
+
 // A run that is interrupted has what there was by then.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -274,6 +322,9 @@ func TestInterrupted(t *testing.T) {
 	r, err := Run(ctx, o)
 	if err == nil || r.Ended == "" || len(r.Lines) != 2 || !r.Lines[0].OK() || r.Lines[1].OK() {
 		t.Errorf("%v, %q, %v", err, r.Ended, r.Lines)
+	}
+	if c := r.Comparisons(); len(c) != 2 || !c[0].Whole || c[1].Whole {
+		t.Errorf("the first is whole, the second is not: %v", c)
 	}
 }
 

@@ -13,9 +13,10 @@ peer and the theory and writes one line of JSON that says what it is. Then it re
               models where the peer has it
 
 Seconds are those on the processor, of the peer and the programs that it starts, so that what else
-the machine does counts little. What takes less than 50 ms is repeated for so long, and the least is
-told. Clauses and probabilities are in the memory, in the peer's own form where it has one, when the
-clock starts. A command that takes more than its seconds ends the program.
+the machine does counts little. What takes less than 100 ms is repeated for so long. Clauses and
+probabilities are in the memory, in the peer's own form where it has one, when the clock starts. What
+takes more than the seconds ends the program: a compilation, the counts under one list, and each step
+that is not timed.
 
 Each peer is called as its own documentation has it, with what makes it faster at this work:
 clauses from the bottom of the order upwards, so that intermediate results stay small; "exactly k"
@@ -42,20 +43,18 @@ def processor():
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
-def shortest(work, least=0.05):
-    """The last result of work, and the least seconds that it took, in batches of a millisecond or more."""
-    best, total, batch = float("inf"), 0.0, 1
-    while total < least or best == float("inf"):
+def repeated(work, batch=0.1):
+    """The last result of work, and the seconds that it took once, repeated for as long as a batch: some
+    systems count a processor's time in ticks of 4 ms."""
+    n = 1
+    while True:
         begin = processor()
-        for _ in range(batch):
+        for _ in range(n):
             result = work()
         seconds = processor() - begin
-        total += seconds
-        if seconds < 0.001:
-            batch *= 4
-            continue
-        best = min(best, seconds / batch)
-    return result, best
+        if seconds >= batch:
+            return result, seconds / n
+        n = max(2 * n, int(n * min(1.2 * batch / max(seconds, 0.004), 10)))
 
 
 def bottom_up(clauses):
@@ -382,19 +381,25 @@ def main(answers):
         theory = json.load(f)
     peer = PEERS[args.peer](args.setting, theory, os.path.dirname(os.path.abspath(args.theory)))
     say({"versions": {name: importlib.metadata.version(name) for name in peer.PACKAGES}})
-    for command in sys.stdin:
+
+    def allow():
         # Programs that are started have the same limit, counted from their own start.
         most = int(time.process_time() + args.seconds) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
+
+    for command in sys.stdin:
+        allow()
         if command.strip() == "compile":
-            _, seconds = shortest(peer.compile)
+            _, seconds = repeated(peer.compile)
             say({"seconds": seconds, "size": peer.size()})
         else:
             peer.prepare()
             seconds = float("inf")
             for which in (0, 1):
-                _, s = shortest(lambda: peer.count(which))
+                allow()
+                _, s = repeated(lambda: peer.count(which))
                 seconds = min(seconds, s)
+            allow()
             models = peer.models()
             say({"seconds": seconds, "wmc": [peer.count(0), peer.count(1)], "models": None if models is None else repr(models)})
 

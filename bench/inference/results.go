@@ -18,11 +18,12 @@ type Comparison struct {
 	Theory           *Theory
 	Own              *Line
 	Compile, Recount *Line
+	Whole            bool // all programs were asked; where the run was interrupted another may be the fastest
 }
 
 // Compile ratio and recount ratio: how many times longer the best of the peers takes than modellog.
 func (c *Comparison) ratios() (compile, recount float64) {
-	if c.Own == nil || c.Compile == nil {
+	if c.Own == nil || c.Compile == nil || !c.Whole {
 		return 0, 0
 	}
 	return c.Compile.Best() / c.Own.Best(), c.Recount.Answer.Recount / c.Own.Answer.Recount
@@ -33,10 +34,12 @@ func (r *Results) Comparisons() []*Comparison {
 	var out []*Comparison
 	for _, l := range r.Lines {
 		if len(out) == 0 || out[len(out)-1].Theory != l.Theory {
-			out = append(out, &Comparison{Theory: l.Theory})
+			out = append(out, &Comparison{Theory: l.Theory, Whole: true})
 		}
 		c := out[len(out)-1]
 		switch {
+		case l.Why == interrupted:
+			c.Whole = false
 		case !l.OK():
 		case l.Name == Own:
 			c.Own = l
@@ -58,7 +61,7 @@ func (r *Results) WriteText(w io.Writer, c bench.Circumstances, o Options) error
 	p.F("%s, %s\n", c.Command, c.Started.Format(time.RFC3339))
 	p.F("modellog %s, %s; %s\n", c.Program.Version, c.Program.Go, strings.Join(r.Versions, ", "))
 	p.F("%s/%s, %s, one thread each, load average before %s\n", c.Machine.OS, c.Machine.Arch, c.Machine.CPU, c.Load)
-	p.F("seed %d, %v and %d MiB for each program and theory, shortest of up to %d passes\n", o.Seed, o.Limits.Time, o.Limits.Memory>>20, o.Repeats)
+	p.F("seed %d, %v and %d MiB for each program and theory, shortest of at most %d\n", o.Seed, o.Limits.Time, o.Limits.Memory>>20, o.Repeats)
 	if r.Ended != "" {
 		p.F("not all was measured: %s\n", r.Ended)
 	}
@@ -73,11 +76,11 @@ func (r *Results) WriteText(w io.Writer, c bench.Circumstances, o Options) error
 		if x.Own != nil {
 			a[0], b[0] = duration(x.Own.Best()), duration(x.Own.Answer.Recount)
 		}
-		if x.Compile != nil {
+		if x.Compile != nil && x.Whole {
 			a[1], a[3] = duration(x.Compile.Best()), x.Compile.who()
 			b[1], b[3] = duration(x.Recount.Answer.Recount), x.Recount.who()
 		}
-		if x.Own != nil && x.Compile != nil {
+		if x.Own != nil && x.Compile != nil && x.Whole {
 			compile, recount := x.ratios()
 			a[2], b[2] = fmt.Sprintf("%.2f", compile), fmt.Sprintf("%.1f", recount)
 		}

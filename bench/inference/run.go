@@ -44,13 +44,19 @@ type Results struct {
 	Ended    string // why the run ended before all was measured; "" where it did not
 }
 
+// Why a line has no time, where no program was asked for one.
+const (
+	interrupted = "the run was interrupted"
+	unfinished  = "it did not finish a smaller one"
+)
+
 // slower is how many times slower than a peer's best setting another of its settings may be, on a theory that
 // took it 0.2 s or more, to be asked for the family's next.
 const slower = 5
 
 // Run measures all families. A theory's programs run in turn, each in its own process, one at a time. A setting
-// that did not finish a theory is not asked for larger ones of the family, nor is one that was much slower than
-// another setting of the same peer. What it returns when ctx ends is what there is by then.
+// that did not finish a theory is not asked for larger ones of the family. One that was much slower than
+// another setting of the same peer is asked again where none of the peer's others finishes. What it returns when ctx ends is what there is by then.
 func Run(ctx context.Context, o Options) (*Results, error) {
 	r := &Results{}
 	seen := map[string]bool{}
@@ -72,7 +78,7 @@ func Run(ctx context.Context, o Options) (*Results, error) {
 			lines, err := o.theory(ctx, t, out, versions)
 			r.Lines = append(r.Lines, lines...)
 			if err != nil {
-				r.Ended = "the run was interrupted"
+				r.Ended = interrupted
 				return r, err
 			}
 			if leave(lines, out) {
@@ -95,12 +101,13 @@ func leave(lines []*Line, out map[string]string) bool {
 	for _, l := range lines {
 		key := l.Name + ", " + l.Setting
 		switch {
-		case out[key] != "":
+		case out[key] != "" && l.Why == out[key]: // it was not asked
 		case !l.OK():
-			out[key] = "it did not finish a smaller one"
+			out[key] = unfinished
 		case l.Best() > max(0.2, slower*best[l.Name]):
 			out[key] = fmt.Sprintf("another setting was %d times faster", slower)
 		default:
+			delete(out, key)
 			all = false
 		}
 	}
@@ -112,11 +119,12 @@ func (o *Options) theory(ctx context.Context, t *Theory, out map[string]string, 
 	var lines []*Line
 	var waiting []bench.Contestant
 	at := map[bench.Contestant]*Line{}
+	of := map[*Line]contestant{}
 	add := func(c contestant) {
-		l := &Line{Theory: t, Name: c.Name(), Setting: c.Setting()}
+		l := &Line{Theory: t, Name: c.Name(), Setting: c.Setting(), Why: out[c.Name()+", "+c.Setting()]}
 		lines = append(lines, l)
-		if l.Why = out[l.Name+", "+l.Setting]; l.Why == "" {
-			at[c] = l
+		at[c], of[l] = l, c
+		if l.Why == "" {
 			waiting = append(waiting, c)
 		}
 	}
@@ -127,34 +135,55 @@ func (o *Options) theory(ctx context.Context, t *Theory, out map[string]string, 
 		}
 	}
 	defer func() {
-		for c := range at {
-			c.(contestant).Close()
+		for _, c := range of {
+			c.Close()
 		}
 	}()
-	for range o.Repeats {
-		measured, err := bench.Interleave(ctx, waiting, 1, 0, func(string, float64) {})
-		waiting = nil
-		for _, m := range measured {
-			l, c := at[m.Contestant], m.Contestant.(contestant)
-			l.Seconds = append(l.Seconds, m.Seconds...)
-			switch {
-			case m.Err != nil:
-				l.Why = m.Err.Error()
-			case len(m.Seconds) > 0:
-				if l.Answer != nil && l.Answer.Recount < c.Answer().Recount {
-					c.Answer().Recount = l.Answer.Recount
+	passes := func() error {
+		for range o.Repeats {
+			measured, err := bench.Interleave(ctx, waiting, 1, 0, func(string, float64) {})
+			waiting = nil
+			for _, m := range measured {
+				l, c := at[m.Contestant], m.Contestant.(contestant)
+				l.Seconds = append(l.Seconds, m.Seconds...)
+				switch {
+				case m.Err != nil:
+					l.Why = m.Err.Error()
+				case len(m.Seconds) > 0:
+					if l.Answer != nil && l.Answer.Recount < c.Answer().Recount {
+						c.Answer().Recount = l.Answer.Recount
+					}
+					l.Answer = c.Answer()
+					if m.Seconds[0] < long.Seconds()/2 {
+						waiting = append(waiting, m.Contestant)
+					}
+				case err != nil:
+					l.Why = interrupted
 				}
-				l.Answer = c.Answer()
-				if m.Seconds[0] < long.Seconds()/2 {
-					waiting = append(waiting, m.Contestant)
-				}
-			case err != nil:
-				l.Why = "the run was interrupted"
+			}
+			if err != nil {
+				return err
 			}
 		}
-		if err != nil {
-			return lines, err
+		return nil
+	}
+	if err := passes(); err != nil {
+		return lines, err
+	}
+	// Where a peer finishes in none of its settings, those that were left out for being slower are asked too.
+	finished := map[string]bool{}
+	for _, l := range lines {
+		finished[l.Name] = finished[l.Name] || l.OK()
+	}
+	waiting = nil
+	for _, l := range lines {
+		if why := out[l.Name+", "+l.Setting]; why != "" && why != unfinished && !finished[l.Name] {
+			l.Why = ""
+			waiting = append(waiting, of[l])
 		}
+	}
+	if err := passes(); err != nil {
+		return lines, err
 	}
 	reference := lines[0].Answer
 	for _, l := range lines {
@@ -202,9 +231,9 @@ func Install(ctx context.Context, dir string, peers []*Peer, tell func(format st
 
 func duration(seconds float64) string {
 	switch d := time.Duration(seconds * float64(time.Second)); {
-	case d < time.Millisecond:
+	case d < 999500*time.Nanosecond:
 		return fmt.Sprintf("%.3g µs", seconds*1e6)
-	case d < time.Second:
+	case d < 999500*time.Microsecond:
 		return fmt.Sprintf("%.3g ms", seconds*1e3)
 	}
 	return fmt.Sprintf("%.3g s", seconds)

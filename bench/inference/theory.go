@@ -18,8 +18,7 @@ import (
 // Theory is a conjunction of clauses and thresholds over the variables 1 … Vars.
 type Theory struct {
 	Family  string      `json:"-"`
-	Name    string      `json:"-"` // "grid 8×8"
-	Size    int         `json:"-"` // as the family's sizes are counted
+	Name    string      `json:"-"` // "grid of 8 × 8"
 	Vars    int         `json:"vars"`
 	Clauses [][]int     `json:"clauses"` // of DIMACS's literals
 	Exactly []Exactly   `json:"exactly"`
