@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -97,6 +98,9 @@ func (c *evalCmd) read(ctx context.Context, std streams) (name, src string, err 
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("reading the program: %w", err)
+	}
+	if bytes.HasPrefix(b, []byte("GGUF")) {
+		return "", "", fmt.Errorf("%s is a model and no program; -m gguf:%[1]s asks it", c.File)
 	}
 	if len(b) > lang.MaxSource {
 		return "", "", fmt.Errorf("the program has more than %d MB; put rows of data into a file for %%run", lang.MaxSource>>20)
