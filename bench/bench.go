@@ -141,7 +141,7 @@ func (s *Suite) session(ctx context.Context) (*lang.Session, func(error) error, 
 	name := s.Model.Info().Name
 	session := lang.New(lang.Options{
 		Model: name, Cache: cache,
-		Open: func(context.Context, string) (lm.Model, error) { return kept{s.Model}, nil },
+		Open: func(context.Context, string) (lm.Model, error) { return s.kept(), nil },
 	})
 	return session, func(err error) error {
 		if closeErr := session.Close(); err == nil {
@@ -162,6 +162,19 @@ func (k kept) Batch(prefixes [][]lm.Token) int {
 		return b.Batch(prefixes)
 	}
 	return len(prefixes)
+}
+
+// lender is kept of a model that lends what it reads.
+type lender struct {
+	kept
+	lm.Lender
+}
+
+func (s *Suite) kept() lm.Model {
+	if l, ok := s.Model.(lm.Lender); ok {
+		return lender{kept{s.Model}, l}
+	}
+	return kept{s.Model}
 }
 
 func emptyCache(ctx context.Context) (*readings.Cache, func(error) error, error) {

@@ -50,6 +50,14 @@ func (a *answering) add(i int, p *prefix, d lm.Distribution) error {
 	return a.finish()
 }
 
+// addLent brings the distributions after several prefixes, all whole, which change when it has returned.
+func (a *answering) addLent(at []int, prefixes []*prefix, d []lm.Distribution) error {
+	for k, i := range at {
+		a.waiting = append(a.waiting, waiting{i: i, prefix: prefixes[i], d: d[k]})
+	}
+	return a.finish()
+}
+
 // finish gives what still waits to take.
 func (a *answering) finish() error {
 	rows := a.waiting

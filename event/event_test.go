@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -600,6 +601,60 @@ func TestInterruptedIsIdentical(t *testing.T) {
 		}
 	}
 }
+
+// lending counts what is lent of a model's distributions.
+type lending struct {
+	*counted
+	lent int
+}
+
+func (l *lending) Batch(prefixes [][]lm.Token) int { return l.Model.(lm.Batcher).Batch(prefixes) }
+
+func (l *lending) Lend(ctx context.Context, prefixes [][]lm.Token, yield func([]int, []lm.Distribution) error) error {
+	return l.Model.(lm.Lender).Lend(ctx, prefixes, func(at []int, d []lm.Distribution) error {
+		l.lent += len(d)
+		err := yield(at, d)
+		for _, d := range d {
+			clear(d.Logits) // the model's own again
+		}
+		return err
+	})
+}
+
+// A reader takes what a model lends, each prefix once, and keeps none of it.
+func TestLent(t *testing.T) {
+	m := engine.Open(t, modeltest.SmolLM)
+	copied := &event.Reader{Model: &onlyRead{m}}
+	l := &lending{counted: &counted{Model: m}}
+	lent := &event.Reader{Model: l}
+	var events []event.Event
+	for i := range 70 {
+		for _, target := range []string{"animal", "bird"} {
+			events = append(events, event.Event{Prefix: fmt.Sprintf("The robin number %d is a type of", i), Target: target})
+		}
+	}
+	steps := resolve(t, copied, events...)
+	calibrations := []calibrate.Calibration{calibrate.Default(), {Method: calibrate.Entropy}}
+	want, err := copied.ReadUnder(t.Context(), steps, calibrations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := lent.ReadUnder(t.Context(), steps, calibrations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Error("readings of what is lent differ from those of copies")
+	}
+	if l.lent != 70 || l.prefixes != 0 {
+		t.Errorf("of 70 prefixes %d are lent and %d are copied", l.lent, l.prefixes)
+	}
+}
+
+// onlyRead is a model that lends nothing.
+type onlyRead struct{ lm.Model }
+
+func (o *onlyRead) Batch(prefixes [][]lm.Token) int { return o.Model.(lm.Batcher).Batch(prefixes) }
 
 // What has once been said of a prefix stays the same when more is asked of it in other
 // company.

@@ -208,7 +208,11 @@ func (r *Reader) observe(ctx context.Context, steps []Step, thresholds []float64
 		if len(missing) == 0 {
 			continue
 		}
-		err = r.Model.Read(ctx, tokens, func(i int, d lm.Distribution) error { return answering.add(i, missing[i], d) })
+		if lender, ok := r.Model.(lm.Lender); ok {
+			err = lender.Lend(ctx, tokens, func(at []int, d []lm.Distribution) error { return answering.addLent(at, missing, d) })
+		} else {
+			err = r.Model.Read(ctx, tokens, func(i int, d lm.Distribution) error { return answering.add(i, missing[i], d) })
+		}
 		// What was read before an error is kept, too.
 		if late := answering.finish(); err == nil {
 			err = late

@@ -135,6 +135,13 @@ type Batcher interface {
 	Batch(prefixes [][]Token) int
 }
 
+// Lender is a Model with whole distributions that need not be copied to be read.
+type Lender interface {
+	// Lend is [Model.Read], but that yield is given many distributions at a time, each with the index of its prefix, and
+	// that their logits are the model's own: they change when yield has returned.
+	Lend(ctx context.Context, prefixes [][]Token, yield func(at []int, d []Distribution) error) error
+}
+
 // ErrEmptyPrefix is returned for a prefix without tokens on a model whose
 // metadata asks for no beginning-of-sequence token: there is nothing that the
 // next token could follow.

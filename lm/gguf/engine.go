@@ -149,10 +149,10 @@ func (e *engine) close() {
 	e.model.Backend().Close()
 }
 
-// forward runs a tree of prefixes that fits the cache, whose stem comes first, and hands the logits after each prefix
-// to row: as many numbers as tokens, and row's to keep. What the cache held is forgotten before and after. When ctx ends,
-// so does it, with the pass that is computed.
-func (e *engine) forward(ctx context.Context, nodes []node, stem int, row func(prefix int, logits []float32) error) (err error) {
+// forward runs a tree of prefixes that fits the cache, whose stem comes first, and hands the logits after prefixes to
+// rows, for each as many numbers as tokens: those of all that end in a pass at once, and only until it returns. What the
+// cache held is forgotten before and after. When ctx ends, so does it, with the pass that is computed.
+func (e *engine) forward(ctx context.Context, nodes []node, stem int, rows func(prefixes []int, logits [][]float32) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = enginePanic(r, e.graphics)
@@ -187,7 +187,7 @@ func (e *engine) forward(ctx context.Context, nodes []node, stem int, row func(p
 				break
 			}
 		}
-		if err := e.run(nodes[:n], outputs, func(i int, logits []float32) error { return row(ends[i], logits) }); err != nil {
+		if err := e.run(nodes[:n], outputs, func(logits [][]float32) error { return rows(ends, logits) }); err != nil {
 			return err
 		}
 		nodes, stem = nodes[n:], stem-n
@@ -203,9 +203,9 @@ func (e *engine) forget() error {
 	return e.model.Config().Cache.Remove(0, 0, math.MaxInt32)
 }
 
-// run has the engine compute tokens, which go on from what the cache holds, and hands the logits at each of the
-// outputs to row, one after the other. Where there are none, the keys and values are computed and nothing after them.
-func (e *engine) run(nodes []node, outputs []int32, row func(output int, logits []float32) error) error {
+// run has the engine compute tokens, which go on from what the cache holds, and lends the logits at each of the
+// outputs to rows. Where there are none, the keys and values are computed and nothing after them.
+func (e *engine) run(nodes []node, outputs []int32, rows func(logits [][]float32) error) error {
 	ctx := e.model.Backend().NewContext()
 	defer ctx.Close()
 	var tokens []int32
@@ -242,18 +242,21 @@ func (e *engine) run(nodes []node, outputs []int32, row func(output int, logits 
 	if t.Dim(1) != len(outputs) {
 		return fmt.Errorf("the engine returned %d rows of logits for %d prefixes", t.Dim(1), len(outputs))
 	}
-	// Copied out of the engine row by row: all of them at once would be as large as the weights of a small model.
-	rows := make([]ml.Tensor, len(outputs))
-	for i := range rows {
-		rows[i] = t.View(ctx, i*t.Stride(1), t.Dim(0))
+	views := make([]ml.Tensor, len(outputs), len(outputs)+1)
+	for i := range views {
+		views[i] = t.View(ctx, i*t.Stride(1), t.Dim(0))
 	}
-	ctx.Forward(rows...).Compute(rows...)
-	for i, r := range rows {
-		if err := row(i, r.Floats()); err != nil {
-			return err
+	first := t.View(ctx, 0, 1)
+	views = append(views, first)
+	ctx.Forward(views...).Compute(views...)
+	first.Floats() // waits
+	logits := make([][]float32, len(outputs))
+	for i, v := range views[:len(outputs)] {
+		if logits[i] = borrowed(v); logits[i] == nil {
+			logits[i] = v.Floats()
 		}
 	}
-	return nil
+	return rows(logits)
 }
 
 // graph has the engine make the graph of what the model computes.

@@ -243,8 +243,8 @@ func (e *engine) extend(ctx context.Context, tokens []lm.Token, at int) (logits 
 		for i, t := range chunk {
 			nodes[i] = node{token: t, parent: at + begin + i - 1, depth: at + begin + i}
 		}
-		err = e.run(nodes, []int32{int32(len(chunk) - 1)}, func(_ int, row []float32) error {
-			logits = row
+		err = e.run(nodes, []int32{int32(len(chunk) - 1)}, func(rows [][]float32) error {
+			logits = slices.Clone(rows[0])
 			return nil
 		})
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/modellog/modellog/lm"
 )
@@ -12,19 +13,47 @@ import (
 // once. It returns as soon as ctx ends; what the engine is computing is then
 // dropped in the background, after at most a chunk of tokens.
 func (m *Model) Read(ctx context.Context, prefixes [][]lm.Token, yield func(i int, d lm.Distribution) error) error {
+	return m.read(ctx, prefixes, func(asked [][]int, logits [][]float32) error {
+		for k, row := range logits {
+			d := lm.Distribution{Logits: slices.Clone(row), Vocabulary: m.info.Vocabulary}
+			for _, i := range asked[k] {
+				if err := yield(i, d); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Lend is Read without copying what the engine computes, where that lies in the processor's memory.
+func (m *Model) Lend(ctx context.Context, prefixes [][]lm.Token, yield func(at []int, d []lm.Distribution) error) error {
+	return m.read(ctx, prefixes, func(asked [][]int, logits [][]float32) error {
+		var at []int
+		var ds []lm.Distribution
+		for k, row := range logits {
+			for _, i := range asked[k] {
+				at, ds = append(at, i), append(ds, lm.Distribution{Logits: row, Vocabulary: m.info.Vocabulary})
+			}
+		}
+		return yield(at, ds)
+	})
+}
+
+// read hands over rows of logits, many at a time and only until rows returns, with the prefixes that asked for each.
+func (m *Model) read(ctx context.Context, prefixes [][]lm.Token, rows func(asked [][]int, logits [][]float32) error) error {
 	distinct, asked, err := m.distinct(prefixes)
 	if err != nil {
 		return err
 	}
 	for len(distinct) > 0 {
 		n := m.Batch(distinct)
-		err := m.compute(ctx, distinct[:n], func(of int, logits []float32) error {
-			for _, i := range asked[of] {
-				if err := yield(i, lm.Distribution{Logits: logits, Vocabulary: m.info.Vocabulary}); err != nil {
-					return err
-				}
+		err := m.compute(ctx, distinct[:n], func(of []int, logits [][]float32) error {
+			by := make([][]int, len(of))
+			for k, prefix := range of {
+				by[k] = asked[prefix]
 			}
-			return nil
+			return rows(by, logits)
 		})
 		if err != nil {
 			return err
@@ -107,8 +136,8 @@ func (m *Model) Tokens(prefixes [][]lm.Token) (int, error) {
 	return tokens, nil
 }
 
-// compute runs one batch and hands the logits after each prefix to row, in the caller's goroutine.
-func (m *Model) compute(ctx context.Context, batch [][]lm.Token, row func(prefix int, logits []float32) error) error {
+// compute runs one batch and lends the logits after prefixes to rows, in the caller's goroutine.
+func (m *Model) compute(ctx context.Context, batch [][]lm.Token, rows func(prefixes []int, logits [][]float32) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -119,11 +148,15 @@ func (m *Model) compute(ctx context.Context, batch [][]lm.Token, row func(prefix
 	defer enough()
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
-	type read struct {
-		prefix int
-		logits []float32
+	type pass struct {
+		prefixes []int
+		logits   [][]float32
 	}
-	rows := make(chan read)
+	passes, taken := make(chan pass), make(chan struct{})
+	take := func(p pass) error {
+		defer func() { taken <- struct{}{} }()
+		return rows(p.prefixes, p.logits)
+	}
 	done := make(chan error, 1)
 	go func() {
 		m.mu.Lock()
@@ -132,9 +165,10 @@ func (m *Model) compute(ctx context.Context, batch [][]lm.Token, row func(prefix
 			done <- ctx.Err()
 			return
 		}
-		done <- m.forward(ctx, batch, func(prefix int, logits []float32) error {
+		done <- m.forward(ctx, batch, func(prefixes []int, logits [][]float32) error {
 			select {
-			case rows <- read{prefix, logits}:
+			case passes <- pass{prefixes, logits}:
+				<-taken // until then the engine leaves them as they are
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
@@ -145,8 +179,8 @@ func (m *Model) compute(ctx context.Context, batch [][]lm.Token, row func(prefix
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case r := <-rows:
-			if err := row(r.prefix, r.logits); err != nil {
+		case p := <-passes:
+			if err := take(p); err != nil {
 				return err
 			}
 		case err := <-done:
@@ -160,7 +194,7 @@ func (m *Model) compute(ctx context.Context, batch [][]lm.Token, row func(prefix
 }
 
 // forward runs one batch with the engine locked.
-func (m *Model) forward(ctx context.Context, batch [][]lm.Token, row func(prefix int, logits []float32) error) error {
+func (m *Model) forward(ctx context.Context, batch [][]lm.Token, rows func(prefixes []int, logits [][]float32) error) error {
 	if m.closed {
 		return errors.New("the model has been closed")
 	}
@@ -168,18 +202,20 @@ func (m *Model) forward(ctx context.Context, batch [][]lm.Token, row func(prefix
 	if err := m.makeRoom(ctx, len(nodes)); err != nil {
 		return err
 	}
-	checked := func(prefix int, logits []float32) error {
-		if len(logits) != m.info.Vocabulary {
-			return fmt.Errorf("the engine predicts %d tokens and the tokenizer has %d", len(logits), m.info.Vocabulary)
+	checked := func(prefixes []int, logits [][]float32) error {
+		for _, row := range logits {
+			if len(row) != m.info.Vocabulary {
+				return fmt.Errorf("the engine predicts %d tokens and the tokenizer has %d", len(row), m.info.Vocabulary)
+			}
 		}
-		return row(prefix, logits)
+		return rows(prefixes, logits)
 	}
 	if m.engine.held != nil {
 		return m.engine.forward(ctx, nodes, stem, checked)
 	}
 	for i := range batch {
 		nodes, stem := tree(batch[i : i+1])
-		if err := m.engine.forward(ctx, nodes, stem, func(_ int, logits []float32) error { return checked(i, logits) }); err != nil {
+		if err := m.engine.forward(ctx, nodes, stem, func(_ []int, logits [][]float32) error { return checked([]int{i}, logits) }); err != nil {
 			return err
 		}
 	}

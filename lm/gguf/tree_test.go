@@ -302,8 +302,8 @@ func TestForwardEnds(t *testing.T) {
 	if err := m.makeRoom(ctx, len(nodes)); err != nil {
 		t.Fatal(err)
 	}
-	err := m.engine.forward(ctx, nodes, stem, func(prefix int, _ []float32) error {
-		if prefix != 0 {
+	err := m.engine.forward(ctx, nodes, stem, func(prefixes []int, _ [][]float32) error {
+		if !slices.Equal(prefixes, []int{0}) {
 			t.Error("it is read to its end")
 		}
 		cancel()
