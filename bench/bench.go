@@ -141,7 +141,7 @@ func (s *Suite) session(ctx context.Context) (*lang.Session, func(error) error, 
 	name := s.Model.Info().Name
 	session := lang.New(lang.Options{
 		Model: name, Cache: cache,
-		Open: func(context.Context, string) (lm.Model, error) { return s.kept(), nil },
+		Open: func(context.Context, string) (lm.Model, error) { return lm.Kept(s.Model), nil },
 	})
 	return session, func(err error) error {
 		if closeErr := session.Close(); err == nil {
@@ -149,32 +149,6 @@ func (s *Suite) session(ctx context.Context) (*lang.Session, func(error) error, 
 		}
 		return end(err)
 	}, nil
-}
-
-// kept is a model that stays open when a session closes it.
-type kept struct{ lm.Model }
-
-func (kept) Close() error { return nil }
-
-// Batch is the model's own, which the embedding of an interface hides.
-func (k kept) Batch(prefixes [][]lm.Token) int {
-	if b, ok := k.Model.(lm.Batcher); ok {
-		return b.Batch(prefixes)
-	}
-	return len(prefixes)
-}
-
-// lender is kept of a model that lends what it reads.
-type lender struct {
-	kept
-	lm.Lender
-}
-
-func (s *Suite) kept() lm.Model {
-	if l, ok := s.Model.(lm.Lender); ok {
-		return lender{kept{s.Model}, l}
-	}
-	return kept{s.Model}
 }
 
 func emptyCache(ctx context.Context) (*readings.Cache, func(error) error, error) {

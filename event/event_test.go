@@ -646,6 +646,12 @@ func TestLent(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Error("readings of what is lent differ from those of copies")
 	}
+	if _, ok := lm.Kept(m).(lm.Lender); !ok {
+		t.Error("a model that lends does not when it is kept open")
+	}
+	if _, ok := lm.Kept(&onlyRead{m}).(lm.Lender); ok {
+		t.Error("a model that lends nothing does when it is kept open")
+	}
 	if l.lent != 70 || l.prefixes != 0 {
 		t.Errorf("of 70 prefixes %d are lent and %d are copied", l.lent, l.prefixes)
 	}

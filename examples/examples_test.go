@@ -32,11 +32,6 @@ var model = sync.OnceValues(func() (lm.Model, error) {
 	})
 })
 
-// kept is a model that a session does not close.
-type kept struct{ lm.Model }
-
-func (kept) Close() error { return nil }
-
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if modeltest.Gemma.Find() != "" {
@@ -59,7 +54,7 @@ func newSession(t *testing.T) *lang.Session {
 			if err != nil {
 				return nil, err
 			}
-			return kept{m}, nil
+			return lm.Kept(m), nil
 		},
 	})
 }

@@ -142,6 +142,31 @@ type Lender interface {
 	Lend(ctx context.Context, prefixes [][]Token, yield func(at []int, d []Distribution) error) error
 }
 
+// Kept returns a model that stays open when what it is given to closes it. It is a [Batcher], and a [Lender]
+// where m is one.
+func Kept(m Model) Model {
+	if l, ok := m.(Lender); ok {
+		return lender{kept{m}, l}
+	}
+	return kept{m}
+}
+
+type kept struct{ Model }
+
+func (kept) Close() error { return nil }
+
+func (k kept) Batch(prefixes [][]Token) int {
+	if b, ok := k.Model.(Batcher); ok {
+		return b.Batch(prefixes)
+	}
+	return len(prefixes)
+}
+
+type lender struct {
+	kept
+	Lender
+}
+
 // ErrEmptyPrefix is returned for a prefix without tokens on a model whose
 // metadata asks for no beginning-of-sequence token: there is nothing that the
 // next token could follow.

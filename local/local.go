@@ -84,15 +84,10 @@ func New(model lm.Model) *modellog.Session {
 			case name != own:
 				return nil, fmt.Errorf("this session has the model %s only; start another with New or Open", own)
 			}
-			return borrowed{model}, nil
+			return lm.Kept(model), nil
 		},
 	})})
 }
-
-// borrowed is a model that its opener closes.
-type borrowed struct{ lm.Model }
-
-func (borrowed) Close() error { return nil }
 
 // backend is a session in this process.
 type backend struct {
