@@ -14,6 +14,7 @@
 #   make test-ollama  build a real Ollama server and compare with it
 #   make test-harness have lm-evaluation-harness ask modellog serve, and compare with the readings
 #   make test-openai  install llama.cpp's servers and compare with them
+#   make test-vllm    install vLLM, which is some gigabytes, and compare with it
 #   make figures      how far the readings are from the reference
 #   make bench        what this machine does: ns per count, readings per second
 #   make bench-peers  the readings of a ProbCT suite beside other programs
@@ -32,7 +33,7 @@ LDFLAGS := -X main.version=$(VERSION)
 MODELS := gemma3:270m-pt smollm2:135m-instruct
 DATA := wordnet places words
 
-.PHONY: all build data demo repl notebook notebooks test test-notebooks test-browser test-kernel bench-kernel figures test-ollama test-harness test-openai models bench bench-peers bench-exact lint fuzz clean
+.PHONY: all build data demo repl notebook notebooks test test-notebooks test-browser test-kernel bench-kernel figures test-ollama test-harness test-openai test-vllm models bench bench-peers bench-exact lint fuzz clean
 
 all: build
 
@@ -110,6 +111,9 @@ test-harness: models
 # pip compiles llama-cpp-python, which takes some minutes once.
 test-openai: models
 	lm/openai/testserver/run
+
+test-vllm: models
+	lm/openai/testserver/vllm
 
 bench: models
 	go test -timeout 1h -run '^$$' -bench . -benchmem ./logic ./calibrate ./lm/gguf

@@ -25,8 +25,8 @@ import (
 const corpus = "a robin is a bird. a bird is an animal. a robin is an animal. the cat sat on the mat. the cat is an animal.\nnaïve café. a cat is a cat"
 
 // standIn is an HTTP server that answers as vLLM (its version 0.32's source is what this
-// follows) or llama-server does, over a model that is counted: vLLM needs a GPU or a
-// PyTorch of its own. What the real llama-server says is compared in the folder integration.
+// follows) or llama-server does, over a model that is counted, and lies where a test has it
+// lie. What the real servers say is compared in the folder integration.
 type standIn struct {
 	*httptest.Server
 	t      testing.TB

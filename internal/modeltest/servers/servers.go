@@ -52,7 +52,7 @@ func Start(page string, command func(host, port string) *exec.Cmd) (*Server, err
 		defer close(s.done)
 		_ = s.cmd.Wait() // it is killed, so there is always an error
 	}()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {
 		if resp, err := http.Get(s.URL() + page); err == nil {
 			resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
@@ -124,6 +124,36 @@ func Llama(t testing.TB, kind string, r modeltest.Reference, alias string, flags
 	if errors.Is(err, ErrNoLlama) {
 		t.Skip(err)
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	return s
+}
+
+//go:embed vllmweights.py
+var vllmWeights string
+
+// VLLM starts a vLLM server with the weights of a file in float32, until the test ends; without a Python that has
+// vLLM the test is skipped. Weights is a folder for them, where they are kept for the next.
+func VLLM(t testing.TB, r modeltest.Reference, weights, alias string, flags ...string) *Server {
+	t.Helper()
+	python := os.Getenv("MODELLOG_VLLM")
+	if python == "" {
+		t.Skip("MODELLOG_VLLM does not name a Python with vLLM; make test-vllm makes one and runs this")
+	}
+	if _, err := os.Stat(filepath.Join(weights, "config.json")); err != nil {
+		if out, err := exec.Command(python, "-c", vllmWeights, r.Path(t), weights).CombinedOutput(); err != nil {
+			t.Fatalf("%v:\n%s", err, out)
+		}
+	}
+	s, err := Start("/v1/models", func(host, port string) *exec.Cmd {
+		args := []string{"-m", "vllm.entrypoints.openai.api_server", "--model", weights, "--served-model-name", alias, "--dtype", "float32", "--max-model-len", "512", "--enforce-eager", "--host", host, "--port", port}
+		cmd := exec.Command(python, append(args, flags...)...)
+		// A gigabyte for keys and values; no processor of its own for each thread; nothing is asked of other machines.
+		cmd.Env = append(os.Environ(), "VLLM_CPU_KVCACHE_SPACE=1", "VLLM_CPU_OMP_THREADS_BIND=nobind", "HF_HUB_OFFLINE=1", "VLLM_NO_USAGE_STATS=1")
+		return cmd
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

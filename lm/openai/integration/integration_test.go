@@ -1,7 +1,8 @@
 // Package integration_test compares package openai, on real servers, with the
 // embedded engine on the same weights. The tests are skipped unless MODELLOG_LLAMA_CPP
-// names a Python that has lm/openai/testserver/requirements.txt; lm/openai/testserver/run
-// makes one and sets it. vLLM, which needs a PyTorch of its own, is not among them.
+// names a Python that has lm/openai/testserver/requirements.txt, or for that of vLLM
+// MODELLOG_VLLM one that has it; lm/openai/testserver/run and lm/openai/testserver/vllm
+// make them and set these.
 package integration_test
 
 import (
