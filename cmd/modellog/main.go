@@ -25,6 +25,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"reflect"
 	"strings"
 	"syscall"
 
@@ -97,6 +98,9 @@ func run(args []string, std streams) int {
 	if exited >= 0 { // --help was answered
 		return exited
 	}
+	if err == nil {
+		err = emptyFlag(command, args)
+	}
 	if err != nil {
 		fmt.Fprintf(std.err, "modellog: %v\nTry: modellog --help\n", err)
 		return exitUsage
@@ -124,6 +128,28 @@ func run(args []string, std streams) int {
 		fmt.Fprintf(std.err, "modellog: %v\n", err)
 		return exitFailed
 	}
+}
+
+// emptyFlag refuses flags for files, folders and lists that have an empty value, as "$NAME" has in a shell where
+// nothing is called so: of a folder it would be the one at hand.
+func emptyFlag(command *kong.Context, args []string) error {
+	for _, f := range command.Flags() {
+		if f.Tag.Type == "" && f.Target.Kind() != reflect.Slice {
+			continue
+		}
+		names := []string{"--" + f.Name}
+		if f.Short != 0 {
+			names = append(names, "-"+string(f.Short))
+		}
+		for i, a := range args {
+			for _, name := range names {
+				if a == name+"=" || i > 0 && a == "" && args[i-1] == name {
+					return fmt.Errorf("%s is empty; give it a value, or leave it out", name)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // logTo sends the engine's log to the user only where MODELLOG_DEBUG asks for it.
