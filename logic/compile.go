@@ -193,10 +193,7 @@ func (c *compiler) compile(e fedge) edge {
 			break
 		}
 	}
-	for _, u := range units {
-		r = c.b.and(c.literalEdge(s, u), r)
-	}
-	return r ^ e&1
+	return y.with(units, r) ^ e&1
 }
 
 // connected compiles factors that hang together.
@@ -226,26 +223,15 @@ func (c *compiler) connected(factors []fedge) edge {
 	if tree == nil {
 		return edgeStop
 	}
-	// A tree whose states number 2 to a fair part of the variables has found no structure; then branching
-	// gets the first long turn.
-	var free *dynamic
-	width := tree.cost - math.Log2(float64(len(atoms)))
-	branching := c.way == inTurns && tree.cost > 15 && width > float64(len(atoms))/4
-	if branching {
-		free = newDynamic(c, s, c.mod.rank)
-		if d := free.run(factors, 1<<22); d != edgeStop || c.err != nil || s.over {
-			return d
-		}
-	}
 	// Packed states take a tenth of the time of residuals, or less.
-	var along interface{ run(budget int) edge }
-	first, turn := 1<<21, 4
+	first := 1 << 21
+	var along attempt
 	var p *packed
 	if c.way != byResiduals {
 		p = newPacked(c, s, factors, atoms, tree)
 	}
 	if p != nil {
-		along, first, turn = p, min(1<<22, c.limit), 8
+		along, first = p, min(1<<22, c.limit)
 		c.packed++
 	} else {
 		along = newStatic(c, s, factors, atoms, tree)
@@ -253,34 +239,78 @@ func (c *compiler) connected(factors []fedge) edge {
 	if c.way == alongTree || c.way == byResiduals || c.way == inTurns && tree.cost <= 15 {
 		return along.run(1 << 30)
 	}
-	// Where the tree promises little, both ways take turns, each keeping what it has found; the one that
-	// suits the formula then costs at most a small multiple of what it would have alone.
-	if free == nil {
-		free = newDynamic(c, s, c.mod.rank)
-	}
+	free := newDynamic(c, s, c.mod.rank)
+	free.factors = factors
 	if c.way == byBranching {
-		return free.run(factors, 1<<30)
+		return free.run(1 << 30)
+	}
+	const look = 512 // at factors, by branching, for a state along the tree; both take some microseconds
+	// Where the tree promises little, both ways take turns, each keeping what it has found; the one that
+	// suits the formula then costs at most a small multiple of what it would have alone. Each has a part of the
+	// memory until the other is done: along the tree waits when it is used up, and branching ends, which would
+	// take much longer to come to anything.
+	along.share(s.quota*3/8, c.limit)
+	free.share(s.quota*3/8, c.limit)
+	// A tree whose states number 2 to a fair part of the variables has found no structure; then branching
+	// gets the first long turn.
+	width := tree.cost - math.Log2(float64(len(atoms)))
+	branching := tree.cost > 15 && width > float64(len(atoms))/4
+	over := func(d edge) bool { return d != edgeStop || c.err != nil || s.over }
+	if branching {
+		if d := free.run(1 << 22); over(d) {
+			return d
+		}
 	}
 	if !branching && (tree.cost <= 22 || p != nil && tree.cost <= 30) {
-		if d := along.run(first); d != edgeStop || c.err != nil || s.over {
+		if d := along.run(first); over(d) {
 			return d
 		}
 	}
-	for budget := 1 << 14; ; budget = min(2*budget, math.MaxInt/96) {
-		if along != nil {
-			if d := along.run(turn * budget); d != edgeStop || c.err != nil || s.over {
+	for budget := 1 << 14; ; budget = min(2*budget, math.MaxInt/look) {
+		if !along.full() {
+			if d := along.run(budget); over(d) {
 				return d
 			}
-			if p != nil && p.held > s.quota/2 { // the other half is for branching
-				s.other -= p.held
-				along, p = nil, nil
-			}
 		}
-		if d := free.run(factors, 96*budget); d != edgeStop || c.err != nil || s.over {
+		if d := free.run(look * budget); over(d) {
 			return d
+		}
+		if free.full() {
+			free.leave()
+			along.share(math.MaxInt, math.MaxInt)
+			return along.run(1 << 30)
 		}
 	}
 }
+
+// attempt is a way of compiling that can be left and gone on with.
+type attempt interface {
+	run(budget int) edge     // edgeStop beyond the budget, and when it is full
+	share(bytes, states int) // how many it may have
+	full() bool              // it has them
+}
+
+// held is what an attempt has by now, and may have.
+type held struct {
+	s                     *store
+	bytes, states         int
+	mostBytes, mostStates int
+}
+
+func newHeld(s *store) held { return held{s: s, mostBytes: math.MaxInt, mostStates: math.MaxInt} }
+
+func (h *held) share(bytes, states int) { h.mostBytes, h.mostStates = bytes, states }
+
+func (h *held) full() bool { return h.bytes > h.mostBytes || h.states > h.mostStates }
+
+// hold counts more bytes, which may be less.
+func (h *held) hold(bytes int) {
+	h.bytes += bytes
+	h.s.other += bytes
+}
+
+// leave tells the store that it is all gone.
+func (h *held) leave() { h.hold(-h.bytes) }
 
 // single compiles one connective over distinct literals: a threshold of k of n takes O(n·k) nodes.
 func (c *compiler) single(s *store, e fedge, n fnode) (edge, bool) {

@@ -3,6 +3,7 @@ package logic
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -11,11 +12,12 @@ import (
 // decompositions that no fixed tree has (that all pairs within the items before a pivot are independent
 // of those after it, say), at a cost of the whole remaining set for each state.
 type dynamic struct {
+	held
 	c       *compiler
-	s       *store
-	rank    []int // by atom, for ties
+	factors []fedge // given
+	rank    []int   // by atom, for ties
 	key     []uint32
-	states  []state
+	made    []state
 	table   []uint32
 	value   []int8 // by atom while propagating: 0 unknown, 1 true, -1 false
 	owner   []int32
@@ -28,7 +30,7 @@ type dynamic struct {
 
 func newDynamic(c *compiler, s *store, rank []int) *dynamic {
 	n := len(s.atoms)
-	return &dynamic{c: c, s: s, rank: rank, table: make([]uint32, 64), value: make([]int8, n), owner: make([]int32, n), score: make([]float64, n)}
+	return &dynamic{held: newHeld(s), c: c, rank: rank, table: make([]uint32, 64), value: make([]int8, n), owner: make([]int32, n), score: make([]float64, n)}
 }
 
 // A dynamicFrame is a state that is being compiled, on y.stack: branching may go deeper than a goroutine's
@@ -43,12 +45,14 @@ type dynamicFrame struct {
 	units []fedge // literals that follow, which become part of the conjunction
 }
 
-// run compiles the conjunction of the factors, or returns edgeStop beyond budget: looking at a factor
-// takes one.
-func (y *dynamic) run(factors []fedge, budget int) edge {
+// run compiles the conjunction of the factors given, or returns edgeStop beyond budget and goes on from there the
+// next time: looking at a factor takes one.
+func (y *dynamic) run(budget int) edge {
 	y.budget = budget
-	y.stack = append(y.stack[:0], dynamicFrame{atom: -1})
-	y.branch(&y.stack[0], factors)
+	if len(y.stack) == 0 {
+		y.stack = append(y.stack, dynamicFrame{atom: -1})
+		y.branch(&y.stack[0], y.factors)
+	}
 	d, known := edgeTrue, false // of a part
 	for {
 		f := &y.stack[len(y.stack)-1]
@@ -58,32 +62,53 @@ func (y *dynamic) run(factors []fedge, budget int) edge {
 			}
 			f.all = y.c.b.and(f.all, d)
 		}
-		if n := len(f.parts); f.all != edgeFalse && n > 0 {
+		if f.all != edgeFalse && len(f.parts) > 0 {
+			if y.budget < 0 || y.full() {
+				return edgeStop
+			}
 			part := f.parts[0]
 			f.parts[0], f.parts = nil, f.parts[1:]
 			d, known = y.part(part)
 			continue
 		}
 		// All parts are compiled under this value, or one is ⊥.
-		if f.all != edgeFalse {
-			for _, u := range f.units {
-				f.all = y.c.b.and(y.c.literalEdge(y.s, u), f.all)
-			}
-		}
+		f.all = y.with(f.units, f.all)
 		switch f.value {
 		case 0:
+			y.stack = y.stack[:0]
 			return f.all
 		case 1:
 			f.high, f.value = f.all, -1
-			st := y.states[f.id]
+			st := y.made[f.id]
 			y.branch(f, y.key[st.off:st.off+st.n])
 			known = false
 			continue
 		}
 		d, known = y.c.b.ite(y.c.atomEdge(f.atom), f.high, f.all), true
-		y.states[f.id].result = d
+		y.made[f.id].result = d
 		y.stack = y.stack[:len(y.stack)-1]
 	}
+}
+
+// with returns the conjunction of a diagram with literals whose atoms it does not have. These are put together by
+// the upper digits of their ranks, so that sets of literals share the runs that they have in common: of a
+// taxonomy numbered depth first "nothing of this subtree" is one diagram in all of them.
+func (y *dynamic) with(literals []fedge, d edge) edge {
+	if d == edgeFalse || len(literals) == 0 {
+		return d
+	}
+	rank := func(e fedge) uint { return uint(y.rank[y.s.nodes[e>>1].lo]) }
+	slices.SortFunc(literals, func(a, b fedge) int { return cmp.Compare(rank(a), rank(b)) })
+	var all func(literals []fedge) edge
+	all = func(literals []fedge) edge {
+		if len(literals) == 1 {
+			return y.c.literalEdge(y.s, literals[0])
+		}
+		top := bits.Len(rank(literals[0])^rank(literals[len(literals)-1])) - 1
+		at, _ := slices.BinarySearchFunc(literals, uint(1), func(e fedge, one uint) int { return cmp.Compare(rank(e)>>top&1, one) })
+		return y.c.b.and(all(literals[:at]), all(literals[at:]))
+	}
+	return y.c.b.and(all(literals), d)
 }
 
 // branch conditions factors on f's atom and value. What is left is in f.parts, or f.all is ⊥.
@@ -233,42 +258,36 @@ func (y *dynamic) split(es []fedge) [][]fedge {
 	return parts
 }
 
-// part returns the diagram of factors that hang together if it is known, or edgeStop; else it opens a frame
-// for them.
+// part returns the diagram of factors that hang together if it is known, or edgeStop for good; else it opens a
+// frame for them.
 func (y *dynamic) part(es []fedge) (d edge, known bool) {
 	mask := uint64(len(y.table) - 1)
 	i := hashList(es, 1) & mask
-	id := uint32(0)
 	for y.table[i] != 0 {
-		st := &y.states[y.table[i]-1]
+		st := &y.made[y.table[i]-1]
 		if slices.Equal(y.key[st.off:st.off+st.n], es) {
-			if st.result != edgeStop {
-				return st.result, true
-			}
-			id = y.table[i]
-			break
+			return st.result, true
 		}
 		i = (i + 1) & mask
 	}
-	if y.budget -= 10; y.budget < 0 || y.c.stop() || y.s.over {
+	if y.budget -= 10; y.c.stop() || y.s.over {
 		return edgeStop, true
 	}
-	if id == 0 {
-		y.states = append(y.states, state{uint32(len(y.key)), uint32(len(es)), 0, edgeStop})
-		y.key = append(y.key, es...)
-		id = uint32(len(y.states))
-		y.table[i] = id
-		if 2*len(y.states) > len(y.table) {
-			y.grow()
-		}
-		if y.s.other += 4*len(es) + 24; len(y.states)&255 == 0 && y.s.bytes() > y.s.quota || len(y.key) > math.MaxInt32 {
-			y.s.over = true
-		}
+	y.made = append(y.made, state{uint32(len(y.key)), uint32(len(es)), 0, edgeStop})
+	y.key = append(y.key, es...)
+	id := uint32(len(y.made))
+	y.table[i] = id
+	if 2*len(y.made) > len(y.table) {
+		y.grow()
+	}
+	y.states++
+	if y.hold(4*len(es) + 24); len(y.made)&255 == 0 && y.s.bytes() > y.s.quota || len(y.key) > math.MaxInt32 {
+		y.s.over = true
 	}
 	y.stack = append(y.stack, dynamicFrame{id: id - 1, atom: y.choose(es), value: 1})
 	if len(y.stack) > y.deepest {
 		y.deepest = len(y.stack)
-		y.s.other += frameBytes
+		y.hold(frameBytes)
 	}
 	y.branch(&y.stack[len(y.stack)-1], es)
 	return 0, false
@@ -277,7 +296,7 @@ func (y *dynamic) part(es []fedge) (d edge, known bool) {
 func (y *dynamic) grow() {
 	y.table = make([]uint32, 2*len(y.table))
 	mask := uint64(len(y.table) - 1)
-	for id, st := range y.states {
+	for id, st := range y.made {
 		i := hashList(y.key[st.off:st.off+st.n], 1) & mask
 		for y.table[i] != 0 {
 			i = (i + 1) & mask
@@ -298,6 +317,9 @@ func (y *dynamic) choose(es []fedge) int32 {
 	for _, e := range es {
 		sup := y.s.support(e)
 		w := 1 / float64(uint64(1)<<min(2*len(sup), 40))
+		if n := &y.s.nodes[e>>1]; n.kind == fCard && e&1 == 1 && n.lo == 2 && int(n.hi) == len(sup) {
+			w = float64(len(sup)-1) / 16 // at most one: clauses of two literals with each of the others
+		}
 		for _, a := range sup {
 			y.score[a] += w
 		}

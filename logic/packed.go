@@ -17,8 +17,8 @@ import (
 // is left becomes "that literal", in which all such clauses agree, and is not propagated further into the
 // other factors. The tree's estimate of the number of states holds with that.
 type packed struct {
+	held
 	c      *compiler
-	s      *store
 	tree   *pseudoTree
 	atoms  []int32
 	steps  []packedStep // by local variable
@@ -27,7 +27,6 @@ type packed struct {
 	at     int // the place in order of the variable whose states are being expanded
 	row    int // the next of them
 	key    []uint64
-	held   int // bytes, of which the store knows
 }
 
 // packedStep says what deciding one variable makes of a state.
@@ -113,7 +112,7 @@ func newPacked(c *compiler, s *store, factors []fedge, atoms []int32, tree *pseu
 			return nil
 		}
 	}
-	p := &packed{c: c, s: s, tree: tree, atoms: atoms}
+	p := &packed{held: newHeld(s), c: c, tree: tree, atoms: atoms}
 	b := &packer{p: p, from: tree.places()}
 	p.order = make([]int32, len(atoms))
 	for v, i := range b.from {
@@ -430,7 +429,7 @@ func (p *packed) run(budget int) edge {
 			p.begin(v, l)
 		}
 		for p.row < l.n {
-			if budget <= 0 {
+			if budget <= 0 || p.full() {
 				return edgeStop
 			}
 			m := min(64, l.n-p.row)
@@ -439,11 +438,11 @@ func (p *packed) run(budget int) edge {
 			if p.c.stop() {
 				return edgeStop
 			}
-			before := p.held
+			before := p.bytes
 			for end := p.row + m; p.row < end; p.row++ {
 				p.expand(v, l, p.row)
 			}
-			if p.held>>16 != before>>16 && p.s.bytes() > p.s.quota {
+			if p.bytes>>16 != before>>16 && p.s.bytes() > p.s.quota {
 				p.s.over = true
 				return edgeStop
 			}
@@ -461,11 +460,6 @@ func (p *packed) run(budget int) edge {
 		r = p.c.b.and(r, p.levels[v].edges[0])
 	}
 	return r
-}
-
-func (p *packed) hold(bytes int) {
-	p.held += bytes
-	p.s.other += bytes
 }
 
 // begin makes room for what the states of v lead to.
@@ -633,6 +627,7 @@ func (p *packed) state(v int32, key []uint64) uint32 {
 	}
 	id := uint32(l.n)
 	l.n++
+	p.states++
 	l.keys = append(l.keys, key...)
 	l.table[i] = id + 1
 	p.hold(8*words + 16)

@@ -10,13 +10,13 @@ import (
 // the variable itself. So a state costs as much as the frontier is wide, however large the rest is, and
 // states are shared whenever their residuals are equal.
 type static struct {
+	held
 	c       *compiler
-	s       *store
 	tree    *pseudoTree
 	atoms   []int32   // by local variable
 	factors [][]fedge // by local variable: the factors whose topmost variable it is
 	key     []uint32  // arena of the states' keys
-	states  []state
+	made    []state
 	table   []uint32
 	stack   []staticFrame
 	deepest int // how many frames there have been at a time
@@ -25,6 +25,8 @@ type static struct {
 	from    []int32 // by local variable: its place, walking the tree depth first
 	marked  []int32 // atoms that have a value while literals are settled
 	budget  int
+	root    int // the tree's root whose state is being compiled, and the conjunction of those before
+	all     edge
 }
 
 // frameBytes is what a frame of either stack takes.
@@ -33,11 +35,11 @@ const frameBytes = 88
 type state struct {
 	off, n uint32
 	at     int32
-	result edge // edgeStop while unknown
+	result edge // edgeStop while it is being compiled
 }
 
 func newStatic(c *compiler, s *store, factors []fedge, atoms []int32, tree *pseudoTree) *static {
-	y := &static{c: c, s: s, tree: tree, atoms: atoms, table: make([]uint32, 64)}
+	y := &static{held: newHeld(s), c: c, tree: tree, atoms: atoms, table: make([]uint32, 64)}
 	y.factors = make([][]fedge, len(atoms))
 	for _, e := range factors {
 		top := int32(-1)
@@ -63,40 +65,40 @@ type staticFrame struct {
 	base, ends int    // how long y.buf and y.ends were before
 }
 
-// run compiles, or returns edgeStop when more than budget new states are met.
+// run compiles, or returns edgeStop when more than budget new states are met, and goes on from there the next time.
 func (y *static) run(budget int) edge {
 	y.budget = budget
-	r := edgeTrue
-	for _, v := range y.tree.roots {
-		d := y.compile(v)
-		if d == edgeStop {
-			return edgeStop
-		}
-		r = y.c.b.and(r, d)
-	}
-	return r
-}
-
-// compile returns the diagram of a root's state.
-func (y *static) compile(v int32) edge {
-	d, known := y.state(v, nil)
-	for len(y.stack) > 0 {
-		f := &y.stack[len(y.stack)-1]
-		if known { // of a child
-			if d == edgeStop {
-				y.stack, y.buf, y.ends = y.stack[:0], y.buf[:0], y.ends[:0]
-				break
+	d, known := edgeTrue, false // of a child
+	for {
+		if len(y.stack) == 0 {
+			if known {
+				y.all, y.root = y.c.b.and(y.all, d), y.root+1
 			}
+			if y.root == len(y.tree.roots) {
+				return y.all
+			}
+			if d, known = y.state(y.tree.roots[y.root], nil); d == edgeStop {
+				return edgeStop
+			}
+			continue
+		}
+		f := &y.stack[len(y.stack)-1]
+		if known {
 			f.all = y.c.b.and(f.all, d)
 		}
-		v := y.states[f.id].at
+		v := y.made[f.id].at
 		children := y.tree.children[v]
 		if f.all != edgeFalse && f.child < len(children) {
+			if y.budget < 0 || y.full() {
+				return edgeStop
+			}
 			end := int(y.ends[f.ends+f.child])
 			residuals := y.buf[f.begin:end]
 			f.begin = end
 			f.child++
-			d, known = y.state(children[f.child-1], residuals)
+			if d, known = y.state(children[f.child-1], residuals); d == edgeStop {
+				return edgeStop
+			}
 			continue
 		}
 		// All children are compiled under this value, or one is ⊥.
@@ -108,48 +110,41 @@ func (y *static) compile(v int32) edge {
 			continue
 		}
 		d, known = y.c.b.ite(y.c.atomEdge(y.atoms[v]), f.high, f.all), true
-		y.states[f.id].result = d
+		y.made[f.id].result = d
 		y.stack = y.stack[:len(y.stack)-1]
 	}
-	return d
 }
 
-// state returns the diagram of a state if it is known, or edgeStop; else it opens a frame for it.
+// state returns the diagram of a state if it is known, or edgeStop for good; else it opens a frame for it.
 func (y *static) state(v int32, residuals []fedge) (d edge, known bool) {
 	mask := uint64(len(y.table) - 1)
 	i := hashList(residuals, uint64(v)+1) & mask
-	id := uint32(0)
 	for y.table[i] != 0 {
-		st := &y.states[y.table[i]-1]
+		st := &y.made[y.table[i]-1]
 		if st.at == v && slices.Equal(y.key[st.off:st.off+st.n], residuals) {
-			if st.result != edgeStop {
-				return st.result, true
-			}
-			id = y.table[i]
-			break
+			return st.result, true
 		}
 		i = (i + 1) & mask
 	}
-	if y.budget--; y.budget < 0 || y.c.stop() || y.s.over {
+	if y.budget--; y.c.stop() || y.s.over {
 		return edgeStop, true
 	}
-	if id == 0 {
-		off := uint32(len(y.key))
-		y.key = append(y.key, residuals...)
-		y.states = append(y.states, state{off, uint32(len(residuals)), v, edgeStop})
-		id = uint32(len(y.states))
-		y.table[i] = id
-		if 2*len(y.states) > len(y.table) {
-			y.grow()
-		}
-		if y.s.other += 4*len(residuals) + 24; len(y.states)&255 == 0 && y.s.bytes() > y.s.quota || len(y.key) > math.MaxInt32 {
-			y.s.over = true
-		}
+	off := uint32(len(y.key))
+	y.key = append(y.key, residuals...)
+	y.made = append(y.made, state{off, uint32(len(residuals)), v, edgeStop})
+	id := uint32(len(y.made))
+	y.table[i] = id
+	if 2*len(y.made) > len(y.table) {
+		y.grow()
+	}
+	y.states++
+	if y.hold(4*len(residuals) + 24); len(y.made)&255 == 0 && y.s.bytes() > y.s.quota || len(y.key) > math.MaxInt32 {
+		y.s.over = true
 	}
 	y.stack = append(y.stack, staticFrame{id: id - 1, value: 1, base: len(y.buf), ends: len(y.ends)})
 	if len(y.stack) > y.deepest {
 		y.deepest = len(y.stack)
-		y.s.other += frameBytes
+		y.hold(frameBytes)
 	}
 	y.branch(&y.stack[len(y.stack)-1])
 	return 0, false
@@ -158,7 +153,7 @@ func (y *static) state(v int32, residuals []fedge) (d edge, known bool) {
 func (y *static) grow() {
 	y.table = make([]uint32, 2*len(y.table))
 	mask := uint64(len(y.table) - 1)
-	for id, st := range y.states {
+	for id, st := range y.made {
 		i := hashList(y.key[st.off:st.off+st.n], uint64(st.at)+1) & mask
 		for y.table[i] != 0 {
 			i = (i + 1) & mask
@@ -169,7 +164,7 @@ func (y *static) grow() {
 
 // branch conditions f's state on its value: the children's residuals are then in y.buf, or f.all is ⊥.
 func (y *static) branch(f *staticFrame) {
-	s, st := y.s, y.states[f.id]
+	s, st := y.s, y.made[f.id]
 	v := st.at
 	a := y.atoms[v]
 	f.all, f.child = edgeFalse, 0
