@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/renameio/v2"
+	"github.com/klauspost/cpuid/v2"
 
 	"github.com/modellog/modellog/evals/manifest"
 	"github.com/modellog/modellog/lm"
@@ -75,6 +76,7 @@ func (r *Report) absent() []Skipped {
 // Circumstances say what ran: the program, its commit, the machine, how busy it was.
 type Circumstances struct {
 	manifest.Manifest
+	Processor string // the maker's name for it, with family and model, which tell processors of one name apart
 	Load     string // averages over 1, 5 and 15 minutes at the beginning; "" where the system does not tell
 	Threads  int    // that each contestant has
 	Versions []string
@@ -84,6 +86,10 @@ type Circumstances struct {
 // NewCircumstances looks at the program and the machine.
 func NewCircumstances(command, version string, threads int) Circumstances {
 	c := Circumstances{Manifest: *manifest.New(command, version), Threads: threads}
+	c.Processor = c.Machine.CPU
+	if cpu := cpuid.CPU; cpu.Family > 0 {
+		c.Processor = fmt.Sprintf("%s (family %d, model %d)", c.Processor, cpu.Family, cpu.Model)
+	}
 	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
 		c.Load = strings.Join(strings.Fields(string(b))[:3], " ")
 	}
@@ -95,7 +101,7 @@ func WriteText(w io.Writer, c Circumstances, reports []*Report) error {
 	p := &Printer{W: w}
 	p.F("%s, %s\n", c.Command, c.Started.Format(time.RFC3339))
 	p.F("modellog %s, %s, engine %s; %s\n", c.Program.Version, c.Program.Go, c.Program.Engine, strings.Join(c.Versions, ", "))
-	p.F("%s/%s, %s, %d threads each, load average before %s\n", c.Machine.OS, c.Machine.Arch, c.Machine.CPU, c.Threads, c.Load)
+	p.F("%s/%s, %s, %d threads each, load average before %s\n", c.Machine.OS, c.Machine.Arch, c.Processor, c.Threads, c.Load)
 	p.F("processor features %s\n", strings.Join(c.Machine.Features, " "))
 	for _, r := range reports {
 		weights := ""
@@ -165,7 +171,7 @@ func (p *Printer) F(format string, args ...any) {
 func WriteCSV(w io.Writer, c Circumstances, reports []*Report) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{{"date", "version", "cpu", "threads", "model", "precision", "events", "prefixes", "tokens", "tokens_read", "contestant", "setting", "pass", "seconds", "cpu_seconds", "peak_bytes", "logp_compared", "logp_most", "logp_mean", "missing"}}
-	of := []string{c.Started.Format(time.RFC3339), c.Program.Version, c.Machine.CPU, strconv.Itoa(c.Threads)}
+	of := []string{c.Started.Format(time.RFC3339), c.Program.Version, c.Processor, strconv.Itoa(c.Threads)}
 	for _, r := range reports {
 		of := append(slices.Clone(of), r.Model.Name, r.Model.Precision,
 			strconv.Itoa(r.Suite.Events), strconv.Itoa(len(r.Suite.Prefixes)), strconv.Itoa(r.Suite.Tokens), strconv.Itoa(r.Suite.Read))

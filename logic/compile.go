@@ -237,18 +237,19 @@ func (c *compiler) connected(factors []fedge) edge {
 		along = newStatic(c, s, factors, atoms, tree)
 	}
 	if c.way == alongTree || c.way == byResiduals || c.way == inTurns && tree.cost <= 15 {
-		return along.run(1 << 30)
+		return along.run(math.MaxInt)
 	}
 	free := newDynamic(c, s, c.mod.rank)
 	free.factors = factors
 	if c.way == byBranching {
-		return free.run(1 << 30)
+		return free.run(math.MaxInt)
 	}
-	const look = 512 // at factors, by branching, for a state along the tree; both take some microseconds
+	const look = 512 // at factors, by branching, for a state along the tree; either takes some microseconds
+
 	// Where the tree promises little, both ways take turns, each keeping what it has found; the one that
 	// suits the formula then costs at most a small multiple of what it would have alone. Each has a part of the
-	// memory until the other is done: along the tree waits when it is used up, and branching ends, which would
-	// take much longer to come to anything.
+	// memory: when the tree's is used up it waits for branching, and when branching's is, that is given up, since
+	// its states are the larger ones, and the tree has all.
 	along.share(s.quota*3/8, c.limit)
 	free.share(s.quota*3/8, c.limit)
 	// A tree whose states number 2 to a fair part of the variables has found no structure; then branching
@@ -278,7 +279,7 @@ func (c *compiler) connected(factors []fedge) edge {
 		if free.full() {
 			free.leave()
 			along.share(math.MaxInt, math.MaxInt)
-			return along.run(1 << 30)
+			return along.run(math.MaxInt)
 		}
 	}
 }

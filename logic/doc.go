@@ -53,18 +53,18 @@
 // than four states a variable, the order of a minimum-degree elimination, or, where factors of more than 48
 // variables lie over local ones (a threshold over everything), the tree of the local ones walked depth first;
 // and, where the best of these promises more than four times as many, FORCE's. The one with the fewest
-// estimated states is used. What is left of a clause,
-// a threshold or a parity over literals is a number (satisfied or not, so many true so far, odd or even),
-// and a state a few words of such numbers; with formulas inside factors it is a list of residuals. Chains,
-// trees and taxonomies take a few nodes a variable this way, a grid 2 to the power of its width.
+// estimated states is used. What is left of a clause, a threshold or a parity over literals is a number
+// (satisfied or not, so many true so far, odd or even), and a state a few words of such numbers; with formulas
+// inside factors it is a list of residuals. Chains, trees and small taxonomies take a few nodes a variable this
+// way, a grid 2 to the power of its width.
 // An order is not changed afterwards: on the families of make bench-exact CUDD's sifting takes 0.7 to 600
 // times as long as CUDD without it.
 //
 // By branching. The variable that decides most is branched on, forced literals are propagated, and what is
 // left is split into components again. This finds decompositions that no fixed tree has: of the strict
-// orders over K items, 3^K states instead of K!.
+// orders over K items, 3^K states instead of K!; of WordNet's 16,099 organisms, 26,496 states.
 //
-// Where the tree's estimate is high both ways take turns until one is done, each keeping its results. A
-// compilation is bounded by a node limit ([ErrTooLarge]), and with it the memory that it takes, and stops soon
+// Where the tree's estimate is high both ways take turns until one is done, each with its share of the memory,
+// and go on from where they were. A compilation is bounded by a node limit ([ErrTooLarge]), and with it the memory that it takes, and stops soon
 // after its context ends.
 package logic

@@ -60,7 +60,7 @@ func (r *Results) WriteText(w io.Writer, c bench.Circumstances, o Options) error
 	p := &bench.Printer{W: w}
 	p.F("%s, %s\n", c.Command, c.Started.Format(time.RFC3339))
 	p.F("modellog %s, %s; %s\n", c.Program.Version, c.Program.Go, strings.Join(r.Versions, ", "))
-	p.F("%s/%s, %s, one thread each, load average before %s\n", c.Machine.OS, c.Machine.Arch, c.Machine.CPU, c.Load)
+	p.F("%s/%s, %s, one thread each, load average before %s\n", c.Machine.OS, c.Machine.Arch, c.Processor, c.Load)
 	p.F("seed %d, %v and %d MiB for each program and theory, shortest of at most %d\n", o.Seed, o.Limits.Time, o.Limits.Memory>>20, o.Repeats)
 	if r.Ended != "" {
 		p.F("not all was measured: %s\n", r.Ended)
@@ -139,7 +139,7 @@ func (r *Results) largest(family, name string) string {
 func (r *Results) WriteCSV(w io.Writer, c bench.Circumstances, o Options) error {
 	rows := [][]string{{"date", "version", "cpu", "seed", "family", "theory", "vars", "clauses", "thresholds", "program", "setting", "passes", "compile_and_count_seconds", "recount_seconds", "size", "wmc", "models", "missing"}}
 	for _, l := range r.Lines {
-		row := []string{c.Started.Format(time.RFC3339), c.Program.Version, c.Machine.CPU, strconv.FormatUint(o.Seed, 10), l.Theory.Family, l.Theory.Name, strconv.Itoa(l.Theory.Vars),
+		row := []string{c.Started.Format(time.RFC3339), c.Program.Version, c.Processor, strconv.FormatUint(o.Seed, 10), l.Theory.Family, l.Theory.Name, strconv.Itoa(l.Theory.Vars),
 			strconv.Itoa(len(l.Theory.Clauses)), strconv.Itoa(len(l.Theory.Exactly)), l.Name, l.Setting, strconv.Itoa(len(l.Seconds)), "", "", "", "", "", l.Why}
 		if a := l.Answer; a != nil && len(l.Seconds) > 0 {
 			row[12], row[13], row[14], row[15] = bench.Number(l.Best()), bench.Number(a.Recount), strconv.Itoa(a.Size), strconv.FormatFloat(a.WMC[0], 'g', 12, 64)
