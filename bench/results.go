@@ -77,10 +77,10 @@ func (r *Report) absent() []Skipped {
 type Circumstances struct {
 	manifest.Manifest
 	Processor string // the maker's name for it, with family and model, which tell processors of one name apart
-	Load     string // averages over 1, 5 and 15 minutes at the beginning; "" where the system does not tell
-	Threads  int    // that each contestant has
-	Versions []string
-	Missing  []Skipped // models that have no report
+	Load      string // averages over 1, 5 and 15 minutes at the beginning; "" where the system does not tell
+	Threads   int    // that each contestant has
+	Versions  []string
+	Missing   []Skipped // models that have no report
 }
 
 // NewCircumstances looks at the program and the machine.
