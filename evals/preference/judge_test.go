@@ -59,6 +59,11 @@ func (c *counting) Read(ctx context.Context, prefixes [][]lm.Token, yield func(i
 	return c.Model.Read(ctx, prefixes, yield)
 }
 
+func (c *counting) Lend(ctx context.Context, prefixes [][]lm.Token, yield func([]int, []lm.Distribution) error) error {
+	c.prefixes += len(prefixes)
+	return c.Model.Lend(ctx, prefixes, yield)
+}
+
 // A judgement is what another way to the same number gives: each prompt put together by hand and read alone, and
 // the softmax of its whole distribution. N(N − 1) readings are made of each question, and shared beginnings go
 // through the model once.
