@@ -291,28 +291,6 @@ type attempt interface {
 	full() bool              // it has them
 }
 
-// held is what an attempt has by now, and may have.
-type held struct {
-	s                     *store
-	bytes, states         int
-	mostBytes, mostStates int
-}
-
-func newHeld(s *store) held { return held{s: s, mostBytes: math.MaxInt, mostStates: math.MaxInt} }
-
-func (h *held) share(bytes, states int) { h.mostBytes, h.mostStates = bytes, states }
-
-func (h *held) full() bool { return h.bytes > h.mostBytes || h.states > h.mostStates }
-
-// hold counts more bytes, which may be less.
-func (h *held) hold(bytes int) {
-	h.bytes += bytes
-	h.s.other += bytes
-}
-
-// leave tells the store that it is all gone.
-func (h *held) leave() { h.hold(-h.bytes) }
-
 // single compiles one connective over distinct literals: a threshold of k of n takes O(n·k) nodes.
 func (c *compiler) single(s *store, e fedge, n fnode) (edge, bool) {
 	kids := s.kids(n.list)

@@ -2,7 +2,6 @@ package logic
 
 import (
 	"cmp"
-	"math"
 	"math/bits"
 	"slices"
 )
@@ -12,25 +11,21 @@ import (
 // decompositions that no fixed tree has (that all pairs within the items before a pivot are independent
 // of those after it, say), at a cost of the whole remaining set for each state.
 type dynamic struct {
-	held
+	stateTable
 	c       *compiler
 	factors []fedge // given
-	rank    []int   // by atom, for ties
-	key     []uint32
-	made    []state
-	table   []uint32
+	rank    []int   // by atom, for ties and for literals put together
+	stack   []dynamicFrame
 	value   []int8 // by atom while propagating: 0 unknown, 1 true, -1 false
 	owner   []int32
 	score   []float64
 	buf     []fedge
-	stack   []dynamicFrame
-	deepest int // how many frames there have been at a time
 	budget  int
 }
 
 func newDynamic(c *compiler, s *store, rank []int) *dynamic {
 	n := len(s.atoms)
-	return &dynamic{held: newHeld(s), c: c, rank: rank, table: make([]uint32, 64), value: make([]int8, n), owner: make([]int32, n), score: make([]float64, n)}
+	return &dynamic{stateTable: newStateTable(s), c: c, rank: rank, value: make([]int8, n), owner: make([]int32, n), score: make([]float64, n)}
 }
 
 // A dynamicFrame is a state that is being compiled, on y.stack: branching may go deeper than a goroutine's
@@ -79,8 +74,7 @@ func (y *dynamic) run(budget int) edge {
 			return f.all
 		case 1:
 			f.high, f.value = f.all, -1
-			st := y.made[f.id]
-			y.branch(f, y.key[st.off:st.off+st.n])
+			y.branch(f, y.residuals(&y.made[f.id]))
 			known = false
 			continue
 		}
@@ -261,48 +255,17 @@ func (y *dynamic) split(es []fedge) [][]fedge {
 // part returns the diagram of factors that hang together if it is known, or edgeStop for good; else it opens a
 // frame for them.
 func (y *dynamic) part(es []fedge) (d edge, known bool) {
-	mask := uint64(len(y.table) - 1)
-	i := hashList(es, 1) & mask
-	for y.table[i] != 0 {
-		st := &y.made[y.table[i]-1]
-		if slices.Equal(y.key[st.off:st.off+st.n], es) {
-			return st.result, true
-		}
-		i = (i + 1) & mask
+	slot := y.slot(0, es)
+	if id := y.table[slot]; id != 0 {
+		return y.made[id-1].result, true
 	}
 	if y.budget -= 10; y.c.stop() || y.s.over {
 		return edgeStop, true
 	}
-	y.made = append(y.made, state{uint32(len(y.key)), uint32(len(es)), 0, edgeStop})
-	y.key = append(y.key, es...)
-	id := uint32(len(y.made))
-	y.table[i] = id
-	if 2*len(y.made) > len(y.table) {
-		y.grow()
-	}
-	y.states++
-	if y.hold(4*len(es) + 24); len(y.made)&255 == 0 && y.s.bytes() > y.s.quota || len(y.key) > math.MaxInt32 {
-		y.s.over = true
-	}
-	y.stack = append(y.stack, dynamicFrame{id: id - 1, atom: y.choose(es), value: 1})
-	if len(y.stack) > y.deepest {
-		y.deepest = len(y.stack)
-		y.hold(frameBytes)
-	}
+	y.stack = append(y.stack, dynamicFrame{id: y.add(slot, 0, es), atom: y.choose(es), value: 1})
+	y.deep(len(y.stack))
 	y.branch(&y.stack[len(y.stack)-1], es)
 	return 0, false
-}
-
-func (y *dynamic) grow() {
-	y.table = make([]uint32, 2*len(y.table))
-	mask := uint64(len(y.table) - 1)
-	for id, st := range y.made {
-		i := hashList(y.key[st.off:st.off+st.n], 1) & mask
-		for y.table[i] != 0 {
-			i = (i + 1) & mask
-		}
-		y.table[i] = uint32(id) + 1
-	}
 }
 
 // choose returns the atom whose factors are shortest and most (Jeroslow and Wang's weights), the one of

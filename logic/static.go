@@ -1,25 +1,18 @@
 package logic
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // static compiles a connected set of factors along a pseudo-tree. The state at a variable is the set of
 // residuals of those factors that an ancestor has touched; factors that lie wholly below are known from
 // the variable itself. So a state costs as much as the frontier is wide, however large the rest is, and
 // states are shared whenever their residuals are equal.
 type static struct {
-	held
+	stateTable
 	c       *compiler
 	tree    *pseudoTree
 	atoms   []int32   // by local variable
 	factors [][]fedge // by local variable: the factors whose topmost variable it is
-	key     []uint32  // arena of the states' keys
-	made    []state
-	table   []uint32
 	stack   []staticFrame
-	deepest int // how many frames there have been at a time
 	buf     []fedge
 	ends    []int32 // where each child's residuals end, for each frame
 	from    []int32 // by local variable: its place, walking the tree depth first
@@ -29,17 +22,8 @@ type static struct {
 	all     edge
 }
 
-// frameBytes is what a frame of either stack takes.
-const frameBytes = 88
-
-type state struct {
-	off, n uint32
-	at     int32
-	result edge // edgeStop while it is being compiled
-}
-
 func newStatic(c *compiler, s *store, factors []fedge, atoms []int32, tree *pseudoTree) *static {
-	y := &static{held: newHeld(s), c: c, tree: tree, atoms: atoms, table: make([]uint32, 64)}
+	y := &static{stateTable: newStateTable(s), c: c, tree: tree, atoms: atoms}
 	y.factors = make([][]fedge, len(atoms))
 	for _, e := range factors {
 		top := int32(-1)
@@ -117,58 +101,26 @@ func (y *static) run(budget int) edge {
 
 // state returns the diagram of a state if it is known, or edgeStop for good; else it opens a frame for it.
 func (y *static) state(v int32, residuals []fedge) (d edge, known bool) {
-	mask := uint64(len(y.table) - 1)
-	i := hashList(residuals, uint64(v)+1) & mask
-	for y.table[i] != 0 {
-		st := &y.made[y.table[i]-1]
-		if st.at == v && slices.Equal(y.key[st.off:st.off+st.n], residuals) {
-			return st.result, true
-		}
-		i = (i + 1) & mask
+	slot := y.slot(v, residuals)
+	if id := y.table[slot]; id != 0 {
+		return y.made[id-1].result, true
 	}
 	if y.budget--; y.c.stop() || y.s.over {
 		return edgeStop, true
 	}
-	off := uint32(len(y.key))
-	y.key = append(y.key, residuals...)
-	y.made = append(y.made, state{off, uint32(len(residuals)), v, edgeStop})
-	id := uint32(len(y.made))
-	y.table[i] = id
-	if 2*len(y.made) > len(y.table) {
-		y.grow()
-	}
-	y.states++
-	if y.hold(4*len(residuals) + 24); len(y.made)&255 == 0 && y.s.bytes() > y.s.quota || len(y.key) > math.MaxInt32 {
-		y.s.over = true
-	}
-	y.stack = append(y.stack, staticFrame{id: id - 1, value: 1, base: len(y.buf), ends: len(y.ends)})
-	if len(y.stack) > y.deepest {
-		y.deepest = len(y.stack)
-		y.hold(frameBytes)
-	}
+	y.stack = append(y.stack, staticFrame{id: y.add(slot, v, residuals), value: 1, base: len(y.buf), ends: len(y.ends)})
+	y.deep(len(y.stack))
 	y.branch(&y.stack[len(y.stack)-1])
 	return 0, false
 }
 
-func (y *static) grow() {
-	y.table = make([]uint32, 2*len(y.table))
-	mask := uint64(len(y.table) - 1)
-	for id, st := range y.made {
-		i := hashList(y.key[st.off:st.off+st.n], uint64(st.at)+1) & mask
-		for y.table[i] != 0 {
-			i = (i + 1) & mask
-		}
-		y.table[i] = uint32(id) + 1
-	}
-}
-
 // branch conditions f's state on its value: the children's residuals are then in y.buf, or f.all is ⊥.
 func (y *static) branch(f *staticFrame) {
-	s, st := y.s, y.made[f.id]
+	s, st := y.s, &y.made[f.id]
 	v := st.at
 	a := y.atoms[v]
 	f.all, f.child = edgeFalse, 0
-	for _, e := range y.key[st.off : st.off+st.n] {
+	for _, e := range y.residuals(st) {
 		if !y.push(s.restrict(e, a, f.value)) {
 			return
 		}
