@@ -123,7 +123,11 @@ func (o *own) Run(ctx context.Context) (bench.Pass, error) {
 		}
 		return err
 	})
-	if err != nil && ctx.Err() != nil && outer.Err() == nil {
+	switch {
+	case err == nil || ctx.Err() == nil || outer.Err() != nil:
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		err = tooLate(o.limits)
+	default:
 		err = tooLong(o.limits)
 	}
 	if err != nil {

@@ -30,6 +30,9 @@ type Line struct {
 	Why     string // it has no time, or its time says nothing
 }
 
+// key names a program in a setting.
+func (l *Line) key() string { return l.Name + ", " + l.Setting }
+
 // OK tells whether the line has a time that says something.
 func (l *Line) OK() bool { return l.Why == "" && len(l.Seconds) > 0 }
 
@@ -99,7 +102,7 @@ func leave(lines []*Line, out map[string]string) bool {
 	}
 	all := true
 	for _, l := range lines {
-		key := l.Name + ", " + l.Setting
+		key := l.key()
 		switch {
 		case out[key] != "" && l.Why == out[key]: // it was not asked
 		case !l.OK():
@@ -121,7 +124,8 @@ func (o *Options) theory(ctx context.Context, t *Theory, out map[string]string, 
 	at := map[bench.Contestant]*Line{}
 	of := map[*Line]contestant{}
 	add := func(c contestant) {
-		l := &Line{Theory: t, Name: c.Name(), Setting: c.Setting(), Why: out[c.Name()+", "+c.Setting()]}
+		l := &Line{Theory: t, Name: c.Name(), Setting: c.Setting()}
+		l.Why = out[l.key()]
 		lines = append(lines, l)
 		at[c], of[l] = l, c
 		if l.Why == "" {
@@ -177,7 +181,7 @@ func (o *Options) theory(ctx context.Context, t *Theory, out map[string]string, 
 	}
 	waiting = nil
 	for _, l := range lines {
-		if why := out[l.Name+", "+l.Setting]; why != "" && why != unfinished && !finished[l.Name] {
+		if why := out[l.key()]; why != "" && why != unfinished && !finished[l.Name] {
 			l.Why = ""
 			waiting = append(waiting, of[l])
 		}

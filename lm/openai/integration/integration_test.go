@@ -75,6 +75,25 @@ var texts = []string{
 	"<bos>", "<|im_end|>", "a <eos> b", "e\u0301", "___---***",
 }
 
+// checkTokens compares the tokens of a text on a server with those by the file.
+func checkTokens(t *testing.T, m, own lm.Model, text string) {
+	t.Helper()
+	server, err := m.Tokenize(t.Context(), text)
+	if err != nil {
+		t.Errorf("%q: %v", text, err)
+		return
+	}
+	file, err := own.Tokenize(t.Context(), text)
+	if err != nil || !slices.Equal(server, file) {
+		t.Errorf("%q is %v on the server, and %v by the file", text, server, file)
+	}
+	for _, id := range server {
+		if string(m.Piece(id)) != string(own.Piece(id)) {
+			t.Errorf("token %d is %q on the server, and %q in the file", id, m.Piece(id), own.Piece(id))
+		}
+	}
+}
+
 // what each kind of server is expected to differ by from the embedded engine, in log-probabilities, at most and on
 // average. Both run llama.cpp's kernels for 4-bit weights, whose activations are rounded to 8 bits; the engine's are
 // those of another version, with other attention, and with other splits of the same sums.
@@ -100,20 +119,7 @@ func TestReadings(t *testing.T) {
 					}
 				}
 				for _, text := range texts {
-					server, err := m.Tokenize(t.Context(), text)
-					if err != nil {
-						t.Errorf("%q: %v", text, err)
-						continue
-					}
-					file, err := own.Tokenize(t.Context(), text)
-					if err != nil || !slices.Equal(server, file) {
-						t.Errorf("%q is %v on the server, and %v by the file", text, server, file)
-					}
-					for _, id := range server {
-						if string(m.Piece(id)) != string(own.Piece(id)) {
-							t.Errorf("token %d is %q on the server, and %q in the file", id, m.Piece(id), own.Piece(id))
-						}
-					}
+					checkTokens(t, m, own, text)
 				}
 				n := 8
 				if r == modeltest.Gemma && kind == servers.LlamaServer {
@@ -182,38 +188,46 @@ func listed(d lm.Distribution) []lm.TokenLogProb {
 // what the two servers differ in.
 func TestIntervals(t *testing.T) {
 	r := modeltest.SmolLM
-	whole := &event.Reader{Model: open(t, servers.Llama(t, servers.LlamaServer, r, "small").URL(), r, openai.Options{})}
-	wide := &event.Reader{Model: open(t, servers.Llama(t, servers.LlamaCppPython, r, "small").URL(), r, openai.Options{})}
+	whole := open(t, servers.Llama(t, servers.LlamaServer, r, "small").URL(), r, openai.Options{})
+	wide := open(t, servers.Llama(t, servers.LlamaCppPython, r, "small").URL(), r, openai.Options{})
+	const apart = 0.25
+	checkIntervals(t, whole, wide, [][2]string{{"The capital of France is", "Paris"}, {"The capital of France is", "cheese"}, {"A robin is a type of", "bird"}, {"A robin is a type of", "animal"}, {"The sun rises in the", "east"}}, apart, 2*apart)
+}
+
+// checkIntervals checks that what a model of lists says of prefixes and targets holds what one of whole distributions
+// says, widened in log P and in C, under several calibrations. It returns the readings of the lists by calibration.
+func checkIntervals(t *testing.T, whole, wide lm.Model, pairs [][2]string, logP, c float64) (lists [][]event.Reading) {
+	t.Helper()
 	var events []event.Event
-	for _, e := range [][2]string{{"The capital of France is", "Paris"}, {"The capital of France is", "cheese"}, {"A robin is a type of", "bird"}, {"A robin is a type of", "animal"}, {"The sun rises in the", "east"}} {
+	for _, e := range pairs {
 		events = append(events, event.Event{Prefix: e[0], Target: e[1]})
 	}
-	steps := func(r *event.Reader) (out []event.Step) {
+	readings := func(m lm.Model, cal calibrate.Calibration) []event.Reading {
+		r := &event.Reader{Model: m}
 		resolved, err := r.Resolve(t.Context(), events)
 		if err != nil {
 			t.Fatal(err)
 		}
+		var steps []event.Step
 		for _, r := range resolved {
-			out = append(out, r.Steps...)
+			steps = append(steps, r.Steps...)
+		}
+		out, err := r.Read(t.Context(), steps, cal)
+		if err != nil {
+			t.Fatal(err)
 		}
 		return out
 	}
-	const apart = 0.25
 	for _, cal := range []calibrate.Calibration{{Method: calibrate.Raw}, {Method: calibrate.NucleusEntropy, P: 0.95}, {Method: calibrate.Entropy}} {
-		a, err := whole.Read(t.Context(), steps(whole), cal)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := wide.Read(t.Context(), steps(wide), cal)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a, b := readings(whole, cal), readings(wide, cal)
 		for i := range a {
-			if !a[i].LogP.IsExact() || b[i].LogP.Lo > a[i].LogP.Hi+apart || b[i].LogP.Hi < a[i].LogP.Lo-apart || b[i].C.Lo > a[i].C.Hi+2*apart || b[i].C.Hi < a[i].C.Lo-2*apart {
-				t.Errorf("%v, %v: log P %v and C %v, and by the lists %v and %v", cal, events[i], a[i].LogP, a[i].C, b[i].LogP, b[i].C)
+			if !a[i].LogP.IsExact() || b[i].LogP.Lo > a[i].LogP.Hi+logP || b[i].LogP.Hi < a[i].LogP.Lo-logP || b[i].C.Lo > a[i].C.Hi+c || b[i].C.Hi < a[i].C.Lo-c {
+				t.Errorf("%v, step %d: log P %v and C %v, and by the lists %v and %v", cal, i, a[i].LogP, a[i].C, b[i].LogP, b[i].C)
 			}
 		}
+		lists = append(lists, b)
 	}
+	return lists
 }
 
 // A run over two servers, one of which is killed in the middle, ends with the rows of a run over one, byte by byte.

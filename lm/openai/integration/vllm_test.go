@@ -1,13 +1,11 @@
 package integration_test
 
 import (
-	"context"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/modellog/modellog/calibrate"
 	"github.com/modellog/modellog/event"
 	"github.com/modellog/modellog/internal/modeltest"
 	"github.com/modellog/modellog/internal/modeltest/engine"
@@ -29,27 +27,14 @@ func TestVLLM(t *testing.T) {
 			t.Errorf("%+v on the server, %+v from the file", a, b)
 		}
 		for _, text := range texts {
-			server, err := m.Tokenize(t.Context(), text)
 			switch text {
 			case "<|im_end|>": // as text it is out of reach, which the error says
-				if err == nil || !strings.Contains(err.Error(), "use llama-server, which takes tokens") {
+				if server, err := m.Tokenize(t.Context(), text); err == nil || !strings.Contains(err.Error(), "use llama-server, which takes tokens") {
 					t.Errorf("%q: %v, %v", text, server, err)
 				}
-				continue
 			case "العربية ١٢٣": // transformers leaves out the file's rule for digits
-				continue
-			}
-			if err != nil {
-				t.Errorf("%q: %v", text, err)
-				continue
-			}
-			if file, err := own.Tokenize(t.Context(), text); err != nil || !slices.Equal(server, file) {
-				t.Errorf("%q is %v on the server, and %v by the file", text, server, file)
-			}
-			for _, id := range server {
-				if string(m.Piece(id)) != string(own.Piece(id)) {
-					t.Errorf("token %d is %q on the server, and %q in the file", id, m.Piece(id), own.Piece(id))
-				}
+			default:
+				checkTokens(t, m, own, text)
 			}
 		}
 		prefixes := modeltest.Prefixes(t, own)[:6]
@@ -82,40 +67,11 @@ func TestVLLM(t *testing.T) {
 		if i := m.Info(); i.Whole || i.Vocabulary != own.Info().Vocabulary {
 			t.Errorf("%+v", i)
 		}
-		var events []event.Event
-		for _, e := range [][2]string{{"The capital of France is", "Paris"}, {"The capital of France is", "cheese"}, {"A robin is a type of", "bird"}, {"A robin is a", "golden retriever dog"}, {"The sun rises in the", "east"}} {
-			events = append(events, event.Event{Prefix: e[0], Target: e[1]})
-		}
-		cals := []calibrate.Calibration{{Method: calibrate.Raw}, {Method: calibrate.NucleusEntropy, P: 0.95}, {Method: calibrate.Entropy}}
-		answers := func(m lm.Model, cal calibrate.Calibration) []event.Reading {
-			reader := &event.Reader{Model: m}
-			resolved, err := reader.Resolve(context.Background(), events)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var steps []event.Step
-			for _, e := range resolved {
-				steps = append(steps, e.Steps...)
-			}
-			out, err := reader.Read(t.Context(), steps, cal)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return out
-		}
-		for _, cal := range cals {
-			a, b := answers(own, cal), answers(m, cal)
-			narrow := 0
-			for i := range a {
-				if !a[i].LogP.IsExact() || b[i].LogP.Lo > a[i].LogP.Hi+apart || b[i].LogP.Hi < a[i].LogP.Lo-apart || b[i].C.Lo > a[i].C.Hi+apart || b[i].C.Hi < a[i].C.Lo-apart {
-					t.Errorf("%v, step %d: log P %v and C %v, and by the lists %v and %v", cal, i, a[i].LogP, a[i].C, b[i].LogP, b[i].C)
-				}
-				if b[i].LogP.Hi-b[i].LogP.Lo < apart {
-					narrow++
-				}
-			}
-			if narrow == 0 || len(a) <= len(events) {
-				t.Errorf("%v: %d steps, and the lists tell of %d", cal, len(a), narrow)
+		pairs := [][2]string{{"The capital of France is", "Paris"}, {"The capital of France is", "cheese"}, {"A robin is a type of", "bird"}, {"A robin is a", "golden retriever dog"}, {"The sun rises in the", "east"}}
+		for i, read := range checkIntervals(t, own, m, pairs, apart, apart) {
+			narrow := slices.ContainsFunc(read, func(r event.Reading) bool { return r.LogP.Hi-r.LogP.Lo < apart })
+			if !narrow || len(read) <= len(pairs) {
+				t.Errorf("calibration %d: %d steps, and the lists tell of one: %v", i, len(read), narrow)
 			}
 		}
 	})
