@@ -272,7 +272,9 @@ func TestInterruptAtPrompt(t *testing.T) {
 	x.send("wmc(q)" + enter)
 	x.contains(`"q"`)
 	x.lacks("Ctrl-D")
-	x.send(intr + intr)
+	x.send(intr)
+	x.shows("> ^C", "> ")
+	x.send(intr)
 	x.shows("> ^C", "> ^C", "Ctrl-D or %quit leaves", "> ")
 }
 
